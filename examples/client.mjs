@@ -51,7 +51,7 @@ import { parseArgs } from "node:util";
  *   | { type: "child.started", child: string, description: string, agent?: string }
  *   | { type: "child.ended", child: string, status: string, text: string }
  *   | { type: "human.requested", reasoning: string, requests: Request[] }
- *   | { type: "human.resolved", request: string, answer_id?: string, by?: string, answer: string }
+ *   | { type: "human.resolved", request: string, response_id?: string, by?: string, response: string }
  *   | { type: "user_message.added", by?: string, text: string }
  *   | { type: "run.resumed", epoch: number }
  *   | { type: "run.ended", status: string, answer: string, files: File[], failure?: Failure }
@@ -120,10 +120,9 @@ class Server {
    */
   async upload(session, path) {
     const form = new FormData();
-    form.append("requestId", session);
     form.append("file", new Blob([readFileSync(path)]), basename(path));
-    const response = await this.send("POST", "/v1/file_tool/upload_file_data", {}, form);
-    return (await response.json()).fileName;
+    const response = await this.send("POST", `/sessions/${session}/files`, {}, form);
+    return (await response.json()).file.name;
   }
 
   /**
@@ -298,7 +297,7 @@ class Screen {
         return this.line(`ends: ${event.status}`, event.child);
       case "human.resolved":
         // Guests do not receive the name.
-        return this.line(`${event.request}: ${event.answer} (${event.by ?? (event.answer_id ? "somebody" : "no one in time")})`);
+        return this.line(`${event.request}: ${event.response} (${event.by ?? (event.response_id ? "somebody" : "no one in time")})`);
       case "user_message.added":
         return this.line(`${event.by ?? "somebody"}: ${event.text}`);
       case "run.resumed":
@@ -466,11 +465,11 @@ class Chat {
       const words = (await this.#person.next(withdrawal))?.trim();
       if (words === undefined) return;
       /** @type {Record<string, unknown>} */
-      const answer = { feedbackId: request.id, digest: request.digest, feedback: words };
+      const response = { response: words, digest: request.digest };
       try {
-        if (!clarifies && words === "yes") answer.feedback = "confirm";
-        if (!clarifies && words.startsWith("{")) Object.assign(answer, { feedback: "modify", parameters: JSON.parse(words) });
-        await this.#server.post(`/api/feedback/${this.#run}`, answer);
+        if (!clarifies && words === "yes") response.response = "confirm";
+        if (!clarifies && words.startsWith("{")) Object.assign(response, { response: "modify", parameters: JSON.parse(words) });
+        await this.#server.post(`/runs/${this.#run}/requests/${request.id}/response`, response);
         this.#response.give();
         return;
       } catch (error) {

@@ -58,13 +58,12 @@ class Server:
         boundary = uuid.uuid4().hex
         name = path.name.replace('"', "%22")
         head = (
-            f'--{boundary}\r\ncontent-disposition: form-data; name="requestId"\r\n\r\n{session}\r\n'
             f'--{boundary}\r\ncontent-disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
         )
         body = head.encode() + path.read_bytes() + f"\r\n--{boundary}--\r\n".encode()
         headers = {"content-type": f"multipart/form-data; boundary={boundary}"}
-        with self.send("/v1/file_tool/upload_file_data", body, headers) as answer:
-            return json.load(answer)["fileName"]
+        with self.send(f"/sessions/{session}/files", body, headers) as answer:
+            return json.load(answer)["file"]["name"]
 
     def download(self, file, folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -189,8 +188,8 @@ class Screen:
                 self.line(f"ends: {event['status']}", event["child"])
             case "human.resolved":
                 # Guests are not told who answered.
-                nameless = "somebody" if event.get("answer_id") else "no one in time"
-                self.line(f"{event['request']}: {event['answer']} ({event.get('by') or nameless})")
+                nameless = "somebody" if event.get("response_id") else "no one in time"
+                self.line(f"{event['request']}: {event['response']} ({event.get('by') or nameless})")
             case "user_message.added":
                 self.line(f"{event.get('by') or 'somebody'}: {event['text']}")
             case "run.resumed":
@@ -293,13 +292,13 @@ class Chat:
                     "yes, skip, stop, {other arguments}, or words"
                 )
             while (words := self.person.next(withdrawn)) is not None:
-                answer = {"feedbackId": request["id"], "digest": request["digest"], "feedback": words}
+                response = {"response": words, "digest": request["digest"]}
                 try:
                     if not clarifies and words == "yes":
-                        answer["feedback"] = "confirm"
+                        response["response"] = "confirm"
                     elif not clarifies and words.startswith("{"):
-                        answer |= {"feedback": "modify", "parameters": json.loads(words)}
-                    self.server.post(f"/api/feedback/{self.run}", answer).close()
+                        response |= {"response": "modify", "parameters": json.loads(words)}
+                    self.server.post(f"/runs/{self.run}/requests/{request['id']}/response", response).close()
                     self.answered.set()
                     break
                 except (OSError, ValueError, Refused) as error:

@@ -232,8 +232,8 @@ async fn a_person_is_asked_from_depth_three_and_answers_over_http() {
     assert_eq!(request["path"], "t1.c1.t1.c1.t1.c1");
     drop(stream);
     world.settled_paused(&run).await;
-    let body = json!({"feedbackId": request["id"], "feedback": "confirm"});
-    let answer = world.post(&format!("/api/feedback/{run}"), &body).await;
+    let id = request["id"].as_str().unwrap();
+    let answer = world.respond(&run, id, &json!({"response": "confirm"})).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     let frames = world.come_back(&run, None).await.rest().await;
     let ended = frames.last().unwrap().json();
@@ -339,15 +339,14 @@ async fn check_changed_agent(before: &str, after: &str) {
     let (system, client) = start_over(&dir, &folder, &model).await;
     let mut stream = client.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await;
     let asked = stream.until(|frame| frame.event() == "human.requested").await;
-    let request = asked.last().unwrap().json()["requests"][0]["id"].clone();
+    let request = asked.last().unwrap().json()["requests"][0]["id"].as_str().unwrap().to_owned();
     let run = stream.run();
     drop(stream);
     settled_paused(system.ports(), &run).await;
     drop(system);
     add_agent(&folder, "oracle", after, "You know.");
     let (_system, client) = start_over(&dir, &folder, &model).await;
-    let body = json!({"feedbackId": request, "feedback": "confirm"});
-    let answer = client.post(&format!("/api/feedback/{run}"), &body).await;
+    let answer = client.respond(&run, &request, &json!({"response": "confirm"})).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     let frames = client.come_back(&run, None).await.rest().await;
     let result = frames.iter().find(|frame| frame.event() == "call.completed").unwrap().json();

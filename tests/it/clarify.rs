@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::feedback::ending;
+use crate::human_requests::ending;
 use crate::world::{Frame, Options, Protocol, Question, World, model_sees, planner, summary, task};
 
 /// A deployment that lets models ask, and waits for ever.
@@ -30,8 +30,7 @@ async fn asked(world: &World, question: &Question) -> (String, Value) {
 }
 
 async fn says(world: &World, run: &str, words: &str) -> Value {
-    let body = json!({"feedbackId": "t1.c1", "feedback": words});
-    let answer = world.post(&format!("/api/feedback/{run}"), &body).await;
+    let answer = world.respond(run, "t1.c1", &json!({"response": words})).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     ending(world, run).await
 }

@@ -7,14 +7,14 @@ use crate::world::{Client, Frame, Protocol, Question, World, employees, planner,
 /// What is asked now, which is one thing: it is answered, and the run followed to its next question
 /// or its end.
 async fn answered(client: &Client, run: &str, id: &str, body: Value) -> Value {
-    let pending = client.get(&format!("/api/feedback/pending/{run}")).await.json();
-    let asks = pending["data"].as_object().unwrap();
-    assert_eq!(asks.keys().collect::<Vec<_>>(), [id]);
-    let mut answer = json!({"feedbackId": id, "digest": asks[id]["digest"]});
-    answer.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
-    let taken = client.post(&format!("/api/feedback/{run}"), &answer).await;
+    let requests = client.open_requests(run).await;
+    let [request] = &requests[..] else { panic!("{requests:#?}") };
+    assert_eq!(request["id"], id);
+    let mut response = json!({"digest": request["digest"]});
+    response.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+    let taken = client.respond(run, id, &response).await;
     assert_eq!(taken.status, 200, "{}", taken.text);
-    asks[id].clone()
+    request.clone()
 }
 
 async fn next_stop(client: &Client, run: &str, asked: usize) -> Vec<Frame> {
@@ -30,9 +30,9 @@ async fn next_stop(client: &Client, run: &str, asked: usize) -> Vec<Frame> {
 
 #[tokio::test]
 async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results() {
-    let feedback = r#"{"confirm_steps": ["publish"], "confirm_results": true, "timeout": 0}"#;
+    let human_requests = r#"{"confirm_steps": ["publish"], "confirm_results": true, "timeout": 0}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
     })
     .await;
     planner(&world.model)
@@ -56,22 +56,22 @@ async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results
     let (run, run_frames) = (stream.run(), stream.rest().await);
     assert!(run_frames.iter().any(|frame| frame.event() == "human.requested"), "{run_frames:#?}");
 
-    let ask = answered(&world, &run, "s1.1.result", json!({"feedback": "In euros."})).await;
+    let ask = answered(&world, &run, "s1.1.result", json!({"response": "In euros."})).await;
     assert_eq!((&ask["about"], &ask["reasons"]), (&json!("result_review"), &json!(["result"])));
     assert_eq!((&ask["step"], &ask["text"]), (&json!("s1"), &json!("It is 60 dollars.")));
     next_stop(&world, &run, 2).await;
     let seen = world.model.requests();
     let told = |text: &str| text.contains("It is 60 dollars.") && text.contains("\nIn euros.");
     assert!(seen.iter().any(|request| told(request.text())), "{seen:#?}");
-    answered(&world, &run, "s1.2.result", json!({"feedback": "yes"})).await;
+    answered(&world, &run, "s1.2.result", json!({"response": "yes"})).await;
 
     next_stop(&world, &run, 3).await;
-    let wrong = json!({"feedbackId": "steps.s2", "feedback": "modify", "parameters": {"words": 1}});
-    let refused = world.post(&format!("/api/feedback/{run}"), &wrong).await;
+    let wrong = json!({"response": "modify", "parameters": {"words": 1}});
+    let refused = world.respond(&run, "steps.s2", &wrong).await;
     assert_eq!((refused.status, &refused.json()["code"]), (400, &json!("invalid_field")));
     let parameters = json!({"details": "Post the price on the intranet"});
     let comment = "Only staff may read it.";
-    let changed = json!({"feedback": "modify", "parameters": parameters, "comment": comment});
+    let changed = json!({"response": "modify", "parameters": parameters, "comment": comment});
     let ask = answered(&world, &run, "steps.s2", changed).await;
     assert_eq!(
         (&ask["about"], &ask["details"]),
@@ -81,7 +81,7 @@ async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results
     next_stop(&world, &run, 4).await;
     let parameters = json!({"text": "It is posted on page 2."});
     let comment = "I moved it.";
-    let changed = json!({"feedback": "modify", "parameters": parameters, "comment": comment});
+    let changed = json!({"response": "modify", "parameters": parameters, "comment": comment});
     answered(&world, &run, "s2.1.result", changed).await;
     let frames = next_stop(&world, &run, 5).await;
     assert_eq!(frames.last().unwrap().json()["answer"], "Gold is 55 euros, as staff can read.");

@@ -6,7 +6,7 @@ mod page;
 use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
-use crate::feedback::APPROVAL;
+use crate::human_requests::APPROVAL;
 use crate::world::{
     COMPARE, Frame, Options, Protocol, QUESTION, Question, SALES, World, employees, planner,
     script, script_plan, summary, task,
@@ -308,6 +308,26 @@ async fn change_of_an_argument_that_the_tool_does_not_have_is_an_error() {
     let words = Question::new(r#"修改 {"filename": "east.md"}"#).session("s1").request("r3");
     let frames = world.ask(Protocol::Ui, &words).await.rest().await;
     assert!(of_kind(&frames, "human_feedback_answered").is_some(), "{frames:#?}");
+}
+
+#[tokio::test]
+async fn feedback_routes_find_a_run_by_its_request_or_its_session() {
+    let world = approving(QUESTION).await;
+    let stream = world.ask(Protocol::Raw, &Question::of(QUESTION, "s1")).await;
+    let run = stream.run();
+    stream.rest().await;
+    for label in ["r1", "s1", run.as_str()] {
+        let pending = world.get(&format!("/api/feedback/pending/{label}")).await.json();
+        assert_eq!((&pending["success"], &pending["run"]), (&json!(true), &json!(run)), "{label}");
+        assert_eq!(pending["data"]["t2.c1"]["id"], "t2.c1", "{label}");
+    }
+    let missing = world.delete("/api/feedback/r1/t9.c9").await;
+    let (code, success) = (missing.json()["code"].clone(), missing.json()["success"].clone());
+    assert_eq!((missing.status, code, success), (404, json!("request_not_found"), json!(false)));
+    let skipped = world.delete("/api/feedback/r1/t2.c1").await;
+    assert_eq!((skipped.status, &skipped.json()["data"]["answer"]), (200, &json!("skip")));
+    let late = world.delete("/api/feedback/s1/t2.c1").await;
+    assert!([404, 409].contains(&late.status), "{}", late.text);
 }
 
 #[tokio::test]

@@ -34,10 +34,11 @@ fn upload(name: &str, description: &str, content: &str) -> Value {
 
 #[tokio::test]
 async fn a_task_asks_about_450_kb_of_arguments_and_a_person_changes_420_kb_of_them() {
-    let feedback = r#"{"enabled": true, "timeout": 0, "requireConfirmationTools": ["file_tool"]}"#;
+    let human_requests =
+        r#"{"enabled": true, "timeout": 0, "requireConfirmationTools": ["file_tool"]}"#;
     let world = World::start_with(|options, model| {
         reads_everything(options, model);
-        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
     })
     .await;
     planner(&world.model)
@@ -57,15 +58,14 @@ async fn a_task_asks_about_450_kb_of_arguments_and_a_person_changes_420_kb_of_th
     stream.rest().await;
     world.settled_paused(&run).await;
 
-    let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
-    let ask = &pending["data"]["s1.1.t1.c1"];
+    let ask = world.open_request(&run, "s1.1.t1.c1").await;
     assert_eq!(ask["arguments"]["content"].as_str().map(str::len), Some(450 * KB));
     let changed = "Gold; ".repeat(70 * KB);
     let answer = json!({
-        "feedbackId": "s1.1.t1.c1", "feedback": "modify", "digest": ask["digest"],
+        "response": "modify", "digest": ask["digest"],
         "parameters": upload("gold.md", "less of it", &changed),
     });
-    let taken = world.post(&format!("/api/feedback/{run}"), &answer).await;
+    let taken = world.respond(&run, "s1.1.t1.c1", &answer).await;
     // On a busy machine the run may not have been heard of yet.
     assert!([200, 202].contains(&taken.status), "{}", taken.text);
     let frames = whole(&world, &run).await;

@@ -145,8 +145,7 @@ async fn a_day_that_is_used_up_makes_no_further_call_and_pauses_the_run_for_a_to
     assert_eq!(went_on.json()["state"], "goes_on");
     let waits = async {
         loop {
-            let waiting = world.get(&format!("/api/feedback/pending/{run}")).await.json();
-            if waiting["data"].as_object().unwrap().contains_key("t1.again2") {
+            if world.open_request(&run, "t1.again2").await.is_object() {
                 return;
             }
         }
@@ -257,9 +256,8 @@ async fn two_hundred_executors_cannot_overspend() {
         frames.iter().filter(|frame| frame.event() == "child.ended").map(Frame::json).collect();
     let paid = ended.iter().filter(|task| task["status"] == "finished").count();
     assert_eq!(ended.len(), paid, "nothing is lost for want of money");
-    let waiting = world.get(&format!("/api/feedback/pending/{run}")).await.json();
-    let waiting = waiting["data"].as_object().unwrap();
-    assert!(waiting.values().all(|ask| ask["interrupt"]["code"] == "budget_used_up"));
+    let waiting = world.open_requests(&run).await;
+    assert!(waiting.iter().all(|ask| ask["interrupt"]["code"] == "budget_used_up"));
     assert_eq!(paid + waiting.len(), CROWD, "whoever finds nothing left asks for more");
     let served = world.model.requests().len() as u64;
     assert_eq!(served, 1 + paid as u64, "every call that was made was paid for");

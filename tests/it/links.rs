@@ -14,7 +14,7 @@ use reqwest::Method;
 use reqwest::header::{ACCEPT_LANGUAGE, CONTENT_TYPE};
 use serde_json::{Value, json};
 
-use crate::feedback::{APPROVAL, ending, waiting, waiting_about};
+use crate::human_requests::{APPROVAL, ending, waiting, waiting_about};
 use crate::world::{
     Answer, Client, Frame, Options, Protocol, QUESTION, Question, SALES, World, employees, planner,
     script, settled, summary, task,
@@ -26,9 +26,9 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// Asks before files are written, waits for ever, and hands out links.
 async fn linking() -> World {
     let on = |options: &mut Options, _: &ScriptedModel| {
-        let feedback = ("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned());
+        let human_requests = ("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned());
         options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
-        options.vars.push(feedback);
+        options.vars.push(human_requests);
     };
     let world = World::start_with(on).await;
     world.upload("s1", "sales.csv", SALES).await;
@@ -47,9 +47,9 @@ fn keys() -> LinkKeys {
 }
 
 /// The path of the link to an ask.
-async fn link(client: &Client, run: &str, feedback: &str) -> String {
-    let pending = client.get(&format!("/api/feedback/pending/{run}")).await.json();
-    let link = pending["data"][feedback]["link"].as_str().unwrap();
+async fn link(client: &Client, run: &str, request: &str) -> String {
+    let request = client.open_request(run, request).await;
+    let link = request["link"].as_str().unwrap();
     link.strip_prefix(&client.url).unwrap().to_owned()
 }
 
@@ -193,8 +193,7 @@ async fn arguments_are_changed_by_a_link_and_wrong_ones_leave_it_waiting() {
     assert_eq!((page.status, code(&page.text)), (413, "body_too_large"));
     let page = post(&world, &path, &[]).await;
     assert_eq!((page.status, code(&page.text)), (400, "invalid_field"));
-    let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
-    assert!(pending["data"]["t2.c1"].is_object(), "it waits on: {pending}");
+    assert!(world.open_request(&run, "t2.c1").await.is_object(), "it waits on");
 
     (arguments["command"], arguments["filename"]) = (json!("upload"), json!("east.md"));
     let form = [("answer", "modify"), ("instead", &*arguments.to_string())];
@@ -239,7 +238,7 @@ async fn an_answer_elsewhere_ends_a_link_and_so_does_the_end_of_its_run() {
     let world = linking().await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
-    assert_eq!(world.delete(&format!("/api/feedback/{run}/t2.c1")).await.status, 200);
+    assert_eq!(world.delete(&format!("/runs/{run}/requests/t2.c1")).await.status, 200);
     let late = post(&world, &path, &[("answer", "confirm")]).await;
     assert_eq!((late.status, code(&late.text)), (409, "request_resolved"));
     assert!(late.text.contains("This request has a response: skip"), "{}", late.text);
@@ -301,8 +300,8 @@ async fn what_stopped_goes_on_by_link() {
     let stream = world.ask(Protocol::Native, &Question::of("Anything new?", "s2")).await;
     let (run, frames) = (stream.run(), stream.rest().await);
     let asked = frames.iter().find(|frame| frame.event() == "human.requested").map(Frame::json);
-    let feedback = asked.unwrap()["requests"][0]["id"].as_str().unwrap().to_owned();
-    let path = link(&world, &run, &feedback).await;
+    let request = asked.unwrap()["requests"][0]["id"].as_str().unwrap().to_owned();
+    let path = link(&world, &run, &request).await;
     let page = world.get(&path).await.text;
     assert!(page.contains("Add credit") && page.contains(">Continue</button>"), "{page}");
     assert!(!page.contains("name=\"instead\""), "{page}");
@@ -312,9 +311,9 @@ async fn what_stopped_goes_on_by_link() {
 
 #[tokio::test]
 async fn joyagents_clients_get_links_too_and_none_outlives_its_question() {
-    let feedback = r#"{"enabled": true, "timeout": 3600}"#;
+    let human_requests = r#"{"enabled": true, "timeout": 3600}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
         options.vars.push(("DJINN_LINK_KEY", format!("{LINK_KEY},{}", "o".repeat(32))));
         options.vars.push(("DJINN_LINK_URL", "https://answers.example.org/live/".to_owned()));
     })
@@ -335,12 +334,12 @@ async fn joyagents_clients_get_links_too_and_none_outlives_its_question() {
 }
 
 /// A grant of the laptop's user.
-pub(crate) fn grant_of(run: &str, feedback: &str, digest: &str) -> AnswerGrant {
+pub(crate) fn grant_of(run: &str, request: &str, digest: &str) -> AnswerGrant {
     AnswerGrant {
         tenant: TenantId::new("local").unwrap(),
         user: UserId::new("you").unwrap(),
         run: RunId::new(run).unwrap(),
-        human_request: djinn_core::id::HumanRequestId::new(feedback).unwrap(),
+        human_request: djinn_core::id::HumanRequestId::new(request).unwrap(),
         digest: digest.to_owned(),
         expires_at_ms: i64::MAX,
     }
@@ -348,9 +347,9 @@ pub(crate) fn grant_of(run: &str, feedback: &str, digest: &str) -> AnswerGrant {
 
 #[tokio::test]
 async fn steps_and_their_results_are_looked_at_by_link() {
-    let feedback = r#"{"confirm_steps": ["gold"], "confirm_results": true, "timeout": 0}"#;
+    let human_requests = r#"{"confirm_steps": ["gold"], "confirm_results": true, "timeout": 0}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
         options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
     })
     .await;
@@ -373,8 +372,8 @@ async fn steps_and_their_results_are_looked_at_by_link() {
     .into_iter();
     let mut asked = 0;
     while asked < 2 {
-        let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
-        let Some(id) = pending["data"].as_object().and_then(|asks| asks.keys().next()) else {
+        let open = world.open_requests(&run).await;
+        let Some(id) = open.first().and_then(|request| request["id"].as_str()) else {
             let _ = world.come_back(&run, None).await.rest().await;
             continue;
         };
@@ -401,8 +400,8 @@ async fn steps_and_their_results_are_looked_at_by_link() {
 #[tokio::test]
 async fn a_budget_is_topped_up_by_link_with_no_more_than_is_offered() {
     let world = World::start_with(|options, _| {
-        let feedback = r#"{"enabled": true, "timeout": 0}"#;
-        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
+        let human_requests = r#"{"enabled": true, "timeout": 0}"#;
+        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
         options.vars.push(("DJINN_MAX_TOKENS", "1000".to_owned()));
         options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
     })

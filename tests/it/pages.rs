@@ -3,7 +3,7 @@
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use crate::feedback::{APPROVAL, waiting};
+use crate::human_requests::{APPROVAL, waiting};
 use crate::world::{Answer, Client, Protocol, QUESTION, Question, SALES, World, script};
 
 const EVIL: &str = "https://evil.example";
@@ -42,20 +42,18 @@ async fn a_page_of_another_site_reads_nothing_and_answers_nothing() {
             let answer = sent(world.request(Method::GET, path), headers).await;
             assert_eq!(refusal(&answer), refused, "{path} {headers:?}");
         }
-        let path = format!("/api/feedback/{run}");
+        let path = format!("/runs/{run}/requests/t2.c1/response");
         // What a page may send without asking for leave, and what it may not.
         for kind in ["text/plain", "application/json"] {
-            let confirm = json!({"feedbackId": "t2.c1", "feedback": "confirm"});
+            let confirm = json!({"response": "confirm"});
             let request = world.request(Method::POST, &path).header("content-type", kind);
             let answer = sent(request.body(confirm.to_string()), headers).await;
             assert_eq!(refusal(&answer), refused, "{kind} {headers:?}");
-            assert_eq!(answer.json()["success"], false, "its clients read that");
         }
         let stop = world.request(Method::POST, &format!("/runs/{run}/stop"));
         assert_eq!(refusal(&sent(stop, headers).await), refused);
     }
-    let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
-    assert!(pending["data"]["t2.c1"].is_object(), "{pending}");
+    assert!(world.open_request(&run, "t2.c1").await.is_object());
     assert_eq!(world.get("/runs?status=paused").await.json()["runs"][0]["run"], json!(run));
     let leave = world
         .request(Method::OPTIONS, "/sessions")

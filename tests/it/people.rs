@@ -94,9 +94,9 @@ async fn held(
 
 #[tokio::test]
 async fn a_planner_asks_for_what_is_missing_in_the_chat_and_shows_its_plan_first() {
-    let feedback = r#"{"clarify": true, "confirm_plan": true, "timeout": 0}"#;
+    let human_requests = r#"{"clarify": true, "confirm_plan": true, "timeout": 0}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
     })
     .await;
     let plan = |step: &str| json!({"command": "create", "steps": [step]});

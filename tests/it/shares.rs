@@ -6,7 +6,7 @@ use djinn_scripted::ScriptedModel;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::feedback::{ending, waiting};
+use crate::human_requests::{ending, waiting};
 use crate::keys::{keyed, let_in};
 use crate::links::files::granted_file;
 use crate::links::link_settings;
@@ -70,8 +70,13 @@ async fn refused(client: &Client, method: &str, path: &str, body: &Value) -> (u1
     (answer.status, code)
 }
 
-/// An answer to what a run asks.
+/// A response to a human request.
 fn confirm() -> Value {
+    json!({"response": "confirm"})
+}
+
+/// The same from a client of JoyAgent.
+fn joyagent_confirm() -> Value {
     json!({"feedbackId": "t1.c1", "feedback": "confirm"})
 }
 
@@ -157,7 +162,22 @@ async fn who_may_only_read_changes_nothing() {
         ("GET", "/runs/RUN/audit", json!({}), "asker_only"),
         ("POST", "/runs/RUN/stop", json!({}), "asker_only"),
         ("POST", "/runs/RUN/messages", json!({"text": "Mine"}), "asker_only"),
-        ("POST", "/api/feedback/RUN", confirm(), "asker_only"),
+        ("POST", "/runs/RUN/requests/t1.c1/response", confirm(), "asker_only"),
+        ("DELETE", "/runs/RUN/requests/t1.c1", json!({}), "asker_only"),
+        ("GET", "/runs/RUN/requests", json!({}), "asker_only"),
+        (
+            "POST",
+            "/sessions/HANDLE/files",
+            json!({"name": "mine.md", "content": "x"}),
+            "session_read_only",
+        ),
+        (
+            "POST",
+            "/sessions/HANDLE/files",
+            json!({"name": "mine.md", "size": 1}),
+            "session_read_only",
+        ),
+        ("POST", "/api/feedback/RUN", joyagent_confirm(), "asker_only"),
         ("GET", "/api/feedback/pending/RUN", json!({}), "asker_only"),
     ];
     for (method, path, body, told) in rows {
@@ -313,7 +333,7 @@ async fn only_who_asked_is_given_links_to_answer_by() {
         parts.settings.links = Some(link_settings());
         parts.settings.run.human.enabled = true;
         parts.settings.run.human.timeout_s = 0;
-        parts.settings.feedback.clear();
+        parts.settings.human_requests.clear();
     })
     .await;
     office.anna.upload("s1", "sales.csv", SALES).await;
@@ -335,13 +355,12 @@ async fn only_who_asked_is_given_links_to_answer_by() {
     // A word of a guest's is no answer, and no question either while the session is busy.
     let yes = Question::new("confirm").session(&handle).request("r2");
     assert_eq!(office.bob.ask(Protocol::Native, &yes).await.status, 409);
-    let confirm = json!({"feedbackId": "t2.c1", "feedback": "confirm"});
-    assert_eq!(office.anna.post(&format!("/api/feedback/{run}"), &confirm).await.status, 200);
+    assert_eq!(office.anna.respond(&run, "t2.c1", &confirm()).await.status, 200);
     assert_eq!(ending(&office.anna, &run).await["status"], "finished");
     // Who answered is the owner's and the asker's to know.
     for (user, by) in [(&office.anna, json!("anna")), (&office.bob, Value::Null)] {
         let frames = user.come_back(&run, None).await.rest().await;
         let answered = frames.iter().find(|frame| frame.event() == "human.resolved").unwrap();
-        assert_eq!((&answered.json()["by"], answered.json()["answer"].is_string()), (&by, true));
+        assert_eq!((&answered.json()["by"], answered.json()["response"].is_string()), (&by, true));
     }
 }

@@ -7,8 +7,8 @@ use crate::world::{Protocol, Question, SALES, World};
 /// One reply costs 120 tokens.
 async fn world() -> World {
     let world = World::start_with(|options, _| {
-        let feedback = r#"{"enabled": true, "timeout": 0}"#;
-        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
+        let human_requests = r#"{"enabled": true, "timeout": 0}"#;
+        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
         options.vars.push(("DJINN_MAX_TOKENS", "1000".to_owned()));
     })
     .await;
@@ -31,19 +31,18 @@ async fn a_run_that_used_up_its_tokens_offers_more_and_goes_on_where_it_was() {
     let stream = world.ask(Protocol::Native, &Question::of("How did it go?", "s1")).await;
     let (run, frames) = (stream.run(), stream.rest().await);
     assert_eq!(frames.last().unwrap().event(), "run.handed_over", "{frames:#?}");
-    let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
-    let ask = &pending["data"]["budget.1"];
+    let ask = world.open_request(&run, "budget.1").await;
     assert_eq!(
         (&ask["about"], &ask["used_up"]["code"]),
         (&json!("budget_extension"), &json!("tokens_used_up"))
     );
     assert_eq!(ask["offer"], json!({"tokens": 1_000, "micro_usd": 0}));
     let answer = async |words: &str, parameters: serde_json::Value| {
-        let mut body = json!({"feedbackId": "budget.1", "feedback": words});
+        let mut body = json!({"response": words});
         if !parameters.is_null() {
             body["parameters"] = parameters;
         }
-        let answer = world.post(&format!("/api/feedback/{run}"), &body).await;
+        let answer = world.respond(&run, "budget.1", &body).await;
         (answer.status, answer.json()["code"].clone())
     };
     let more = answer("modify", json!({"tokens": 1_001})).await;

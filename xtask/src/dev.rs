@@ -210,7 +210,7 @@ fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
          cargo dev ask \"Which region grew fastest? Write the answer to growth.md\" --file examples/sales.csv\n  \
          cargo dev ask \"What do the pages say about heat pumps? Cite them\"\n\n\
          or by hand:\n\n  \
-         curl -s {url}/v1/file_tool/upload_file_data -F requestId=s1 -F file=@examples/sales.csv\n  \
+         curl -s {url}/sessions/s1/files -F file=@examples/sales.csv\n  \
          curl -N {url}/runs -H 'content-type: application/json' -H 'accept: text/event-stream' \\\n    \
          -d '{{\"question\":\"Which region grew fastest? Write the answer to growth.md\",\"session_id\":\"s1\"}}'\n\n\
          All state is stored in {home}/. The next question uses the agent files in {home}/agents/,\n\

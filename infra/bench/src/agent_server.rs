@@ -48,7 +48,7 @@ pub(crate) struct AgentOptions {
     /// True if another process executes tasks and reads their invocations.
     pub(crate) executors_elsewhere: bool,
     /// The value of `DJINN_HUMAN_REQUESTS`.
-    pub(crate) feedback: Option<&'static str>,
+    pub(crate) human_requests: Option<&'static str>,
     /// The sandbox for code. If set, Djinn's own tools and agents are offered instead of `tools`.
     pub(crate) code: Option<Arc<dyn Sandbox>>,
     /// The reader of the web. If set, Djinn's own tools and agents are offered as well.
@@ -62,7 +62,7 @@ impl Default for AgentOptions {
             settings: None,
             plan: PlanSettings { max_steps: 1_000, ..PlanSettings::default() },
             executors_elsewhere: false,
-            feedback: None,
+            human_requests: None,
             code: None,
             web: None,
         }
@@ -75,7 +75,7 @@ impl AgentServer {
         let models = backend.models_json();
         let has_own_tools = changes.code.is_some() || changes.web.is_some();
         let agents = has_own_tools.then(|| "all".to_owned());
-        let feedback = changes.feedback;
+        let human_requests = changes.human_requests;
         let variables: Variables = Arc::new(move |name| match name {
             "DJINN_OFFERED_AGENTS" => agents.clone(),
             "DJINN_LOCAL" => Some("1".to_owned()),
@@ -83,7 +83,7 @@ impl AgentServer {
             // Each called agent receives a share.
             "DJINN_MAX_TOOL_CALLS" => Some("100000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
-            "DJINN_HUMAN_REQUESTS" => feedback.map(str::to_owned),
+            "DJINN_HUMAN_REQUESTS" => human_requests.map(str::to_owned),
             _ => None,
         });
         let aws = Aws::new(backend.store.clone());

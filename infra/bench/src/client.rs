@@ -85,15 +85,15 @@ impl BenchClient {
     }
 
     /// Responds to a human request.
-    pub(crate) async fn answer_request(
+    pub(crate) async fn respond_to_request(
         &self,
         run: &str,
-        feedback: &str,
+        request: &str,
         words: &str,
     ) -> Result<()> {
-        let answer = json!({"feedbackId": feedback, "feedback": words});
-        let url = format!("{}/api/feedback/{run}", self.url);
-        let response = self.http.post(url).json(&answer).send().await?;
+        let body = json!({"response": words});
+        let url = format!("{}/runs/{run}/requests/{request}/response", self.url);
+        let response = self.http.post(url).json(&body).send().await?;
         ensure!(response.status().is_success(), "refused: {}", response.text().await?);
         Ok(())
     }

@@ -28,7 +28,8 @@ const WATCHED: Duration = Duration::from_secs(20);
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// Settings with a human request for every call, without a timeout.
-const FEEDBACK: &str = r#"{"enabled": true, "timeout": 0, "require_confirmation_tools": ["note"]}"#;
+const HUMAN_REQUESTS: &str =
+    r#"{"enabled": true, "timeout": 0, "require_confirmation_tools": ["note"]}"#;
 
 pub(crate) async fn measure_people() -> Result<Vec<Figure>> {
     let bench = Bench { model_calls: 2, tool_calls: 1, deltas: 20, ..standard_bench() };
@@ -36,7 +37,8 @@ pub(crate) async fn measure_people() -> Result<Vec<Figure>> {
     let (started, mut starts) = unbounded_channel();
     let tools = Toolbox::default()
         .with_tool(TimedNote { note: NoteTool(EffectClass::Once), starts: started });
-    let changes = AgentOptions { tools, feedback: Some(FEEDBACK), ..AgentOptions::default() };
+    let changes =
+        AgentOptions { tools, human_requests: Some(HUMAN_REQUESTS), ..AgentOptions::default() };
     let agent = AgentServer::start(&backend.address(), changes).await?;
     let client = BenchClient::new(agent.url())?;
     let mut starting = Sample::default();
@@ -44,7 +46,7 @@ pub(crate) async fn measure_people() -> Result<Vec<Figure>> {
         let run = start_waiting_run(&client).await?;
         let answered_at = Instant::now();
         let (posted, started) =
-            tokio::join!(client.answer_request(&run, "t1.c1", "confirm"), starts.recv());
+            tokio::join!(client.respond_to_request(&run, "t1.c1", "confirm"), starts.recv());
         posted?;
         starting.add(started.context("the call did not start")? - answered_at);
         while client.join_run(&run).await?.finish().await.is_err() {}

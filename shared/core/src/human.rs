@@ -121,8 +121,8 @@ pub enum HumanResponse {
 impl HumanRequest {
     /// Returns true if a response with this id concerns the request: the id is the request's or its group's.
     #[must_use]
-    pub fn is_addressed_by(&self, feedback: &HumanRequestId) -> bool {
-        self.id == *feedback || self.id.group() == *feedback
+    pub fn is_addressed_by(&self, request: &HumanRequestId) -> bool {
+        self.id == *request || self.id.group() == *request
     }
 }
 

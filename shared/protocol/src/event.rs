@@ -27,7 +27,8 @@ use serde_json::Value;
 
 pub use file::PublicFile;
 pub use human::{
-    PublicAnswer, PublicHumanRequest, PublicInterrupt, PublicResponse, PublicSubject, PublicTopUp,
+    PublicHumanRequest, PublicInterrupt, PublicResponse, PublicResponseContent, PublicSubject,
+    PublicTopUp,
 };
 pub use plan::{PublicPlan, PublicStep};
 pub use plan_problem::PublicPlanProblem;

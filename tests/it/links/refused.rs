@@ -66,7 +66,7 @@ async fn a_link_that_is_ours_is_good_for_its_own_ask_and_time_only() {
     let (run, asked) = waiting(&world).await;
     let digest = asked["requests"][0]["digest"].as_str().unwrap();
     let good = grant_of(&run, "t2.c1", digest);
-    let feedback = |text: &str| HumanRequestId::new(text).unwrap();
+    let request_id = |text: &str| HumanRequestId::new(text).unwrap();
     let nobody = format!("run_{}", "0".repeat(32));
     for (what, grant, status, told) in [
         ("expired", AnswerGrant { expires_at_ms: 1, ..good.clone() }, 410, "link_expired"),
@@ -90,13 +90,13 @@ async fn a_link_that_is_ours_is_good_for_its_own_ask_and_time_only() {
         ),
         (
             "of all of a turn",
-            AnswerGrant { human_request: feedback("t2"), ..good.clone() },
+            AnswerGrant { human_request: request_id("t2"), ..good.clone() },
             409,
             "request_closed",
         ),
         (
             "never asked",
-            AnswerGrant { human_request: feedback("t9.c1"), ..good.clone() },
+            AnswerGrant { human_request: request_id("t9.c1"), ..good.clone() },
             409,
             "request_closed",
         ),
@@ -145,8 +145,8 @@ async fn whoever_has_a_link_needs_no_credentials_and_gets_no_further() {
     });
     let stream = anna.ask_with(anna.request(Method::POST, "/runs").json(&question)).await;
     let (run, _) = (stream.run(), stream.rest().await);
-    let pending = anna.get(&format!("/api/feedback/pending/{run}")).await.json();
-    let link = pending["data"]["t2.c1"]["link"].as_str().unwrap().to_owned();
+    let request = anna.open_request(&run, "t2.c1").await;
+    let link = request["link"].as_str().unwrap().to_owned();
     let path = link.strip_prefix("https://djinn.example.org").unwrap();
     assert_eq!(client.get(path).await.status, 200);
     assert_eq!(client.get(&format!("{path}x")).await.status, 404);
@@ -200,8 +200,7 @@ async fn without_a_key_there_are_no_links_and_no_such_route() {
     script(&world.model, QUESTION).always();
     let (run, asked) = waiting(&world).await;
     assert_eq!(asked["requests"][0].get("link"), None);
-    let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
-    assert_eq!(pending["data"]["t2.c1"].get("link"), None);
+    assert_eq!(world.open_request(&run, "t2.c1").await.get("link"), None);
     let digest = asked["requests"][0]["digest"].as_str().unwrap();
     let token = keys().sign_answer(&grant_of(&run, "t2.c1", digest)).unwrap();
     let nowhere = world.get("/nowhere/x").await;

@@ -71,6 +71,22 @@ pub(super) const ROUTES: &[Route] = &[
             404,
         )],
     ),
+    ("GET", "/runs/{run}/requests", &[case(LABELS, "/runs/{id}/requests", Sent::Nothing, 404)]),
+    (
+        "POST",
+        "/runs/{run}/requests/{request}/response",
+        &[case(
+            LABELS,
+            "/runs/{id}/requests/t1.c1/response",
+            Sent::Json(r#"{"response": "confirm"}"#),
+            404,
+        )],
+    ),
+    (
+        "DELETE",
+        "/runs/{run}/requests/{request}",
+        &[case(LABELS, "/runs/{id}/requests/t1.c1", Sent::Nothing, 404)],
+    ),
     (
         "POST",
         "/api/feedback/{request}",
@@ -140,6 +156,15 @@ pub(super) const ROUTES: &[Route] = &[
             ),
             case(SHARE, "/sessions/s-secret/share/{id}", Sent::Nothing, 404),
             case(SHARE, "/sessions/{id}/share/{id}", Sent::Nothing, 404),
+        ],
+    ),
+    (
+        "GET",
+        "/sessions/{session}/files",
+        &[
+            case(LABELS, "/sessions/{id}/files", Sent::Nothing, 404),
+            case(NAMES, "/sessions/s-secret/files?cursor={id}", Sent::Nothing, 404),
+            case(SHARE, "/sessions/{id}/files", Sent::Nothing, 404),
         ],
     ),
     (
@@ -241,6 +266,31 @@ pub(super) const ROUTES: &[Route] = &[
     ),
     (
         "POST",
+        "/sessions/{session}/files",
+        &[
+            case(
+                LABELS,
+                "/sessions/{id}/files",
+                Sent::Json(r#"{"name": "secret.md", "content": "x"}"#),
+                201,
+            ),
+            case(
+                NAMES,
+                "/sessions/s-secret/files",
+                Sent::Json(r#"{"name": "{id}", "size": 1}"#),
+                202,
+            ),
+            case(NAMES, "/sessions/s-secret/files", Sent::Form(OWN_NAME_FORM), 201),
+            case(
+                SHARE,
+                "/sessions/{id}/files",
+                Sent::Json(r#"{"name": "secret.md", "content": "x"}"#),
+                404,
+            ),
+        ],
+    ),
+    (
+        "POST",
         "/v1/file_tool/upload_file_data",
         &[
             case(LABELS, "/v1/file_tool/upload_file_data", Sent::Form(LABEL_FORM), 200),
@@ -318,6 +368,9 @@ const LABEL_FORM: &str = "--b0\nContent-Disposition: form-data; name=\"requestId
      Content-Disposition: form-data; name=\"file\"; filename=\"secret.md\"\n\nx\n--b0--\n";
 const NAME_FORM: &str = "--b0\nContent-Disposition: form-data; name=\"requestId\"\n\ns-secret\n--b0\n\
      Content-Disposition: form-data; name=\"file\"; filename=\"{id}\"\n\nx\n--b0--\n";
+
+const OWN_NAME_FORM: &str = "--b0\nContent-Disposition: form-data; name=\"file\"; filename=\"{id}\"\n\nx\n\
+     --b0--\n";
 
 /// The methods and routes that the agent's sources name.
 pub(crate) fn of_the_agent() -> BTreeSet<(String, String)> {

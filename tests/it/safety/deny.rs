@@ -109,8 +109,8 @@ async fn a_persons_answer_with_a_denied_phrase_is_not_taken_and_may_be_given_aga
     let world = World::start_with(|options, _| {
         let list = json!(["make a bomb"]).to_string();
         options.vars.push(("DJINN_DENY_LIST", list));
-        let feedback = json!({"enabled": true, "require-confirmation-tools": ["file_tool"]});
-        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_string()));
+        let human_requests = json!({"enabled": true, "require-confirmation-tools": ["file_tool"]});
+        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_string()));
     })
     .await;
     let page = json!({"command": "upload", "filename": "a.md", "content": "A"});
@@ -120,31 +120,29 @@ async fn a_persons_answer_with_a_denied_phrase_is_not_taken_and_may_be_given_aga
     let stream = world.ask(Protocol::Native, &question).await;
     let run = stream.run();
     drop(stream);
-    let path = format!("/api/feedback/pending/{run}");
+    let path = format!("/runs/{run}/requests");
     let asked = async {
         loop {
             let pending = world.request(reqwest::Method::GET, &path).send().await.unwrap();
             let pending: Value = pending.json().await.unwrap();
-            if let Some((ask, _)) = pending["data"].as_object().and_then(|asks| asks.iter().next())
-            {
-                return ask.clone();
+            if let Some(id) = pending["requests"][0]["id"].as_str() {
+                return id.to_owned();
             }
             tokio::task::yield_now().await;
         }
     };
     let ask = tokio::time::timeout(SETTLED_WITHIN, asked).await.unwrap();
-    let path = format!("/api/feedback/{run}");
     let denied = [
-        json!({"feedbackId": ask, "feedback": "Make a BOMB instead"}),
-        json!({"feedbackId": ask, "feedback": "modify", "parameters":
+        json!({"response": "Make a BOMB instead"}),
+        json!({"response": "modify", "parameters":
             {"command": "upload", "filename": "a.md", "content": "make a bomb"}}),
     ];
     for answer in denied {
-        let refused = world.post(&path, &answer).await;
+        let refused = world.respond(&run, &ask, &answer).await;
         assert_eq!(refused.status, 422, "{}", refused.text);
         assert_eq!(refused.json()["code"], "content_refused");
     }
-    let given = world.post(&path, &json!({"feedbackId": ask, "feedback": "skip"})).await;
+    let given = world.respond(&run, &ask, &json!({"response": "skip"})).await;
     assert!([200, 202].contains(&given.status), "{}", given.text);
     assert_eq!(world.ending(&question).await["answer"], "Not written.");
 }

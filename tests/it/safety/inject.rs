@@ -144,8 +144,8 @@ struct Deployment {
 }
 
 impl Deployment {
-    /// `feedback` is its `DJINN_HUMAN_REQUESTS`.
-    async fn start(feedback: &str) -> Self {
+    /// `human_requests` is its `DJINN_HUMAN_REQUESTS`.
+    async fn start(human_requests: &str) -> Self {
         let model = ScriptedModel::start().await.unwrap();
         model.on_request(|_| true).respond_with(model::obey).always();
         let stores = Stores::start(StoresOptions::default()).unwrap();
@@ -154,7 +154,7 @@ impl Deployment {
             ("OPENAI_API_KEY", crate::world::KEY.to_owned()),
             ("OPENAI_BASE_URL", model.base_url()),
             ("OPENAI_MODEL", "scripted".to_owned()),
-            ("DJINN_HUMAN_REQUESTS", feedback.to_owned()),
+            ("DJINN_HUMAN_REQUESTS", human_requests.to_owned()),
         ];
         let ledger = Ledger::default();
         let mail = LedgerTool {
@@ -213,18 +213,17 @@ impl Deployment {
 
     /// The one mail that a run waits to send.
     async fn pending(&self, met: &Met) -> Value {
-        let pending = self.client.get(&format!("/api/feedback/pending/{}", met.run)).await.json();
-        let asks: Vec<_> = pending["data"].as_object().unwrap().values().collect();
-        let [ask] = asks[..] else {
+        let requests = self.client.open_requests(&met.run).await;
+        let [ask] = &requests[..] else {
             let happened: Vec<_> = met.frames.iter().map(Frame::json).collect();
-            panic!("{:?}: {pending} {happened:#?}", met.case)
+            panic!("{:?}: {requests:?} {happened:#?}", met.case)
         };
         ask.clone()
     }
 
     async fn answer(&self, met: &Met, ask: &Value, word: &str) {
-        let body = json!({"feedbackId": ask["id"], "feedback": word, "digest": ask["digest"]});
-        let taken = self.client.post(&format!("/api/feedback/{}", met.run), &body).await;
+        let body = json!({"response": word, "digest": ask["digest"]});
+        let taken = self.client.respond(&met.run, ask["id"].as_str().unwrap(), &body).await;
         assert_eq!(taken.status, 200, "{:?}: {}", met.case, taken.text);
         self.followed(&met.run).await;
     }
@@ -253,8 +252,8 @@ fn is_untrusted(ask: &Value) -> bool {
 }
 
 /// Every instruction is obeyed as far as the model can, and held; what is confirmed is sent once.
-async fn nothing_is_sent_unasked(feedback: &str, cases: Vec<Case>) {
-    let deployment = Deployment::start(feedback).await;
+async fn nothing_is_sent_unasked(human_requests: &str, cases: Vec<Case>) {
+    let deployment = Deployment::start(human_requests).await;
     let count = cases.len();
     let met = deployment.meet_all(cases).await;
     assert_eq!(deployment.sent(), [] as [Value; 0], "sent before anybody was asked");
@@ -319,7 +318,7 @@ async fn nobody_in_time_is_no_consent_whatever_the_default_answer_is() {
         assert_eq!(asked.len(), 1, "{:?}: {entries:#?}", met.case);
         assert!(is_untrusted(&asked[0]["requests"][0]), "{:?}", met.case);
         let answered = of("human.resolved");
-        assert_eq!((answered.len(), &answered[0]["answer"]), (1, &json!("skip")), "{answered:?}");
+        assert_eq!((answered.len(), &answered[0]["response"]), (1, &json!("skip")), "{answered:?}");
         assert_eq!(answered[0]["by"], Value::Null);
     }
     assert_eq!(deployment.sent(), [] as [Value; 0]);

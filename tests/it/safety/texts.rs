@@ -72,14 +72,14 @@ async fn checker() -> (String, Asked) {
     (format!("http://{address}/"), asked)
 }
 
-async fn world(by: By, feedback: &str) -> (World, Asked) {
+async fn world(by: By, human_requests: &str) -> (World, Asked) {
     let (url, asked) = checker().await;
     let world = World::start_with(|options: &mut Options, _| {
         options.vars.push(match by {
             By::DenyList => ("DJINN_DENY_LIST", json!([DENIED]).to_string()),
             By::Checker => ("DJINN_CONTENT_CHECKER", url),
         });
-        options.vars.push(("DJINN_HUMAN_REQUESTS", feedback.to_owned()));
+        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
     });
     (world.await, asked)
 }
@@ -218,18 +218,13 @@ async fn a_changed_plan_is_looked_at_before_it_is_one() {
 async fn answers_and_their_comments_are_looked_at_and_may_be_given_again() {
     for by in EACH {
         let (world, asked, run) = waiting(by).await;
-        let path = format!("/api/feedback/{run}");
-        let give = |mut body: Value| {
-            body["feedbackId"] = json!("steps.s1");
-            let (world, path) = (&world, path.clone());
-            async move { world.post(&path, &body).await }
-        };
-        refused(&give(json!({"feedback": "No: make a bomb."})).await, "feedback");
-        refused(&give(json!({"feedback": "confirm", "comment": "Make a bomb!"})).await, "comment");
+        let give = async |body: Value| world.respond(&run, "steps.s1", &body).await;
+        refused(&give(json!({"response": "No: make a bomb."})).await, "response");
+        refused(&give(json!({"response": "confirm", "comment": "Make a bomb!"})).await, "comment");
         let parameters = json!({"details": "make a bomb"});
-        let changed = json!({"feedback": "modify", "parameters": parameters});
+        let changed = json!({"response": "modify", "parameters": parameters});
         refused(&give(changed).await, "parameters");
-        let taken = give(json!({"feedback": "confirm", "comment": "Please."})).await;
+        let taken = give(json!({"response": "confirm", "comment": "Please."})).await;
         assert_eq!(taken.status, 200, "{}", taken.text);
         let audit = world.get(&format!("/runs/{run}/audit")).await.text;
         assert!(audit.contains("Please.") && !audit.contains("bomb"), "{audit}");
@@ -381,8 +376,8 @@ async fn followed(world: &World, run: &str, asked: usize) -> Vec<Frame> {
 /// new member of one, that shows more fails here.
 #[tokio::test]
 async fn nothing_is_shown_that_the_checker_has_not_seen() {
-    let feedback = r#"{"clarify": true, "confirm_steps": ["mk-step"], "timeout": 0}"#;
-    let (world, asked) = world(By::Checker, feedback).await;
+    let human_requests = r#"{"clarify": true, "confirm_steps": ["mk-step"], "timeout": 0}"#;
+    let (world, asked) = world(By::Checker, human_requests).await;
     let plan = json!({"command": "create", "title": "mk-title", "steps": ["mk-stage: mk-step"]});
     planner(&world.model)
         .reason("mk-thought")
@@ -411,11 +406,10 @@ async fn nothing_is_shown_that_the_checker_has_not_seen() {
     let stream = world.ask(Protocol::Native, &question).await;
     let run = stream.run();
     stream.rest().await;
-    let path = format!("/api/feedback/{run}");
     for (nth, (id, answer)) in [("t1.c1", "mk-reply"), ("steps.s1", "confirm")].iter().enumerate() {
         followed(&world, &run, nth + 1).await;
-        let given = json!({"feedbackId": id, "feedback": answer, "comment": "mk-comment"});
-        let given = world.post(&path, &given).await;
+        let given = json!({"response": answer, "comment": "mk-comment"});
+        let given = world.respond(&run, id, &given).await;
         assert_eq!(given.status, 200, "{}", given.text);
     }
     let frames = followed(&world, &run, usize::MAX).await;

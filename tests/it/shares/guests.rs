@@ -81,7 +81,10 @@ async fn what_a_guest_is_at_work_on_ends_with_the_share_and_the_rest_is_out_of_r
             ("GET", "/runs/RUN/events", json!({})),
             ("POST", "/runs/RUN/messages", json!({"text": "Mine"})),
             ("PATCH", "/runs/RUN/plan", json!({"version": 1, "steps": [{"details": "Mine"}]})),
-            ("POST", "/api/feedback/RUN", confirm()),
+            ("GET", "/runs/RUN/requests", json!({})),
+            ("POST", "/runs/RUN/requests/t1.c1/response", confirm()),
+            ("DELETE", "/runs/RUN/requests/t1.c1", json!({})),
+            ("POST", "/api/feedback/RUN", joyagent_confirm()),
             ("GET", "/api/feedback/pending/RUN", json!({})),
             ("DELETE", "/api/feedback/RUN/t1.c1", json!({})),
         ] {

@@ -126,11 +126,10 @@ async fn where_people_are_asked_they_decide_about_an_address_that_nobody_named()
     let run = stream.run();
     stream.rest().await;
     world.settled_paused(&run).await;
-    let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
-    let ask = &pending["data"]["t2.c1"];
-    assert_eq!(ask["reasons"], json!(["untrusted"]), "{pending}");
-    let body = json!({"feedbackId": "t2.c1", "feedback": "confirm", "digest": ask["digest"]});
-    assert_eq!(world.post(&format!("/api/feedback/{run}"), &body).await.status, 200);
+    let ask = world.open_request(&run, "t2.c1").await;
+    assert_eq!(ask["reasons"], json!(["untrusted"]), "{ask}");
+    let body = json!({"response": "confirm", "digest": ask["digest"]});
+    assert_eq!(world.respond(&run, "t2.c1", &body).await.status, 200);
     world.settled(&run).await;
     let frames = world.come_back(&run, None).await.rest().await;
     assert!(text_of(&frames, "t2.c1").contains("It is 4."));

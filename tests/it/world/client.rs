@@ -195,6 +195,24 @@ impl Client {
         Answer::of(self.request(Method::GET, path).send().await.unwrap()).await
     }
 
+    /// Responds to a human request of a run.
+    pub(crate) async fn respond(&self, run: &str, request: &str, body: &Value) -> Answer {
+        self.post(&format!("/runs/{run}/requests/{request}/response"), body).await
+    }
+
+    /// The open human requests of a run.
+    pub(crate) async fn open_requests(&self, run: &str) -> Vec<Value> {
+        let list = self.get(&format!("/runs/{run}/requests")).await.json();
+        assert_eq!(list["run"], run, "{list}");
+        list["requests"].as_array().unwrap().clone()
+    }
+
+    /// The open human request of this id, or null.
+    pub(crate) async fn open_request(&self, run: &str, id: &str) -> Value {
+        let requests = self.open_requests(run).await;
+        requests.into_iter().find(|request| request["id"] == id).unwrap_or_default()
+    }
+
     pub(crate) async fn delete(&self, path: &str) -> Answer {
         Answer::of(self.request(Method::DELETE, path).send().await.unwrap()).await
     }

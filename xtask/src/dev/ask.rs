@@ -36,7 +36,11 @@ pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
             url
         }
     };
-    let later = own_server.is_some().then(|| later_url(&ask));
+    // Links then name the next `cargo dev`: on the given port, else on the last port.
+    let later = own_server.is_some().then(|| match ask.port {
+        Some(port) => url_at(port),
+        None => Announcement::last_url(&home_dir()).unwrap_or_else(|| url_at(PORT)),
+    });
     let result =
         run_question(&ServerClient { http, url, key: None }, &ask, &mut screen, later.as_deref())
             .await;
@@ -48,12 +52,6 @@ pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
 pub(super) fn new_http() -> Result<reqwest::Client> {
     let http = reqwest::Client::builder();
     Ok(http.connect_timeout(Duration::from_secs(5)).tcp_nodelay(true).build()?)
-}
-
-/// Returns the URL of a later `cargo dev`: on the given port, else on the last port.
-fn later_url(ask: &AskOptions) -> String {
-    let last = || Announcement::last_url(&home_dir()).unwrap_or_else(|| url_at(PORT));
-    ask.port.map_or_else(last, url_at)
 }
 
 /// Asks the question and follows the run. `later` is the base URL for links if this system will stop.
@@ -75,7 +73,7 @@ async fn run_question(
         request: &request,
         deep: ask.deep,
         files: &files,
-        feedback: &ask.human_requests(),
+        human_requests: &ask.human_requests(),
     };
     let (run, ending) = follow_run(server, &question, screen).await?;
     screen.show_answer(match text_at(&ending, "/answer") {
@@ -179,14 +177,10 @@ async fn show_file(
             format!("{} (opens while `cargo dev` runs)", url.replace(&server.url, later))
         }
     };
-    screen.print_line(&format!("\n{name}\n  {link}\n  {}", short_path(&copy).display()));
+    let current_dir = std::env::current_dir().unwrap_or_default();
+    let short_path = copy.strip_prefix(current_dir).unwrap_or(&copy);
+    screen.print_line(&format!("\n{name}\n  {link}\n  {}", short_path.display()));
     Ok(())
-}
-
-/// Returns the path relative to the current directory, if inside.
-fn short_path(path: &Path) -> &Path {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(here).unwrap_or(path)
 }
 
 pub(super) fn new_request_id() -> String {

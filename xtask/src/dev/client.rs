@@ -26,7 +26,7 @@ pub(super) struct AskRequest<'a> {
     /// The names of the question's files in the session.
     pub(super) files: &'a [String],
     /// The settings of human requests: the fields of `human_requests`.
-    pub(super) feedback: &'a Map<String, Value>,
+    pub(super) human_requests: &'a Map<String, Value>,
 }
 
 impl ServerClient {
@@ -36,10 +36,12 @@ impl ServerClient {
             std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let name =
             file.file_name().and_then(|name| name.to_str()).context("the file has no name")?;
-        let announcement = json!({"requestId": session, "fileName": name, "fileSize": bytes.len()});
-        let place = self.post_json("/v1/file_tool/upload_url", &announcement).await?;
-        let mut upload = self.http.put(text_at(&place, "/uploadUrl")).body(bytes);
-        for (name, value) in place.get("headers").and_then(Value::as_object).into_iter().flatten() {
+        let announcement = json!({"name": name, "size": bytes.len()});
+        let path = format!("/sessions/{session}/files");
+        let place = self.post_json(&path, &announcement).await?;
+        let mut upload = self.http.put(text_at(&place, "/upload/url")).body(bytes);
+        let headers = place.pointer("/upload/headers").and_then(Value::as_object);
+        for (name, value) in headers.into_iter().flatten() {
             upload = upload.header(name, value.as_str().unwrap_or_default());
         }
         let answer = upload.send().await?;
@@ -62,7 +64,7 @@ impl ServerClient {
             "question": question.text, "session_id": question.session,
             "request_id": question.request,
             "mode": if question.deep { "plan_solve" } else { "react" },
-            "human_requests": (!question.feedback.is_empty()).then_some(question.feedback),
+            "human_requests": (!question.human_requests.is_empty()).then_some(question.human_requests),
         });
         let mut request = self
             .send_key(self.http.post(format!("{}/runs", self.url)))
@@ -72,7 +74,8 @@ impl ServerClient {
             request = request.header("last-event-id", after);
         }
         let response = check_response(request.send().await?).await?;
-        let run = header_text(response.headers(), "djinn-run-id");
+        let run = response.headers().get("djinn-run-id").and_then(|value| value.to_str().ok());
+        let run = run.unwrap_or_default().to_owned();
         Ok(EventStream { response, run, buffer: String::new(), rest: Vec::new() })
     }
 
@@ -120,10 +123,6 @@ async fn check_response(response: Response) -> Result<Response> {
         "" => bail!("the server answered {status}"),
         message => bail!("{message}"),
     }
-}
-
-fn header_text(headers: &HeaderMap, name: &str) -> String {
-    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }
 
 /// An event of the stream.

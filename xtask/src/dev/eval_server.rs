@@ -85,7 +85,7 @@ pub(crate) async fn finish_question(
         request: &request,
         deep: false,
         files: &names,
-        feedback: &Map::new(),
+        human_requests: &Map::new(),
     };
     let mut place = StreamPosition::default();
     loop {

@@ -1,4 +1,4 @@
-//! Human requests of a run, answered from the keyboard.
+//! Human requests of a run, with responses from the keyboard.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, stdin};
@@ -65,19 +65,16 @@ impl OpenRequests {
         let Some(body) = read_response(&ask, screen).await? else {
             bail!(
                 "the run is waiting for your response to {id}; ask again with the same --request-id, or \
-                 POST it to /api/feedback/{run}"
+                 POST it to /runs/{run}/requests/{id}/response"
             );
         };
         // A late response is rejected with a message, and the run continues by the earlier decision.
-        if let Err(refusal) = server.post_json(&format!("/api/feedback/{run}"), &body).await {
+        let path = format!("/runs/{run}/requests/{id}/response");
+        if let Err(refusal) = server.post_json(&path, &body).await {
             screen.print_line(&format!("({refusal})"));
             // An invalid response is asked for again.
-            let waiting = server.get_json(&format!("/api/feedback/pending/{run}")).await?;
-            if waiting
-                .pointer("/data")
-                .and_then(|pending_requests| pending_requests.get(&id))
-                .is_some()
-            {
+            let open = server.get_json(&format!("/runs/{run}/requests")).await?;
+            if list_at(&open, "/requests").any(|request| text_at(request, "/id") == id) {
                 self.0.insert(id, ask);
             }
         }
@@ -186,10 +183,9 @@ async fn read_response(ask: &Value, screen: &mut Screen) -> Result<Option<Value>
             break line;
         }
     };
-    let id = text_at(ask, "/id");
     let digest = text_at(ask, "/digest");
     if is_question(ask) || !words.eq_ignore_ascii_case("modify") {
-        return Ok(Some(json!({"feedbackId": id, "feedback": words, "digest": digest})));
+        return Ok(Some(json!({"response": words, "digest": digest})));
     }
     let mut arguments = Map::new();
     for (name, value) in &editable_fields(ask) {
@@ -197,9 +193,7 @@ async fn read_response(ask: &Value, screen: &mut Screen) -> Result<Option<Value>
         let Some(line) = read_line().await? else { return Ok(None) };
         arguments.insert(name.clone(), edit_value(value, &line));
     }
-    Ok(Some(json!({
-        "feedbackId": id, "feedback": "modify", "parameters": arguments, "digest": digest,
-    })))
+    Ok(Some(json!({"response": "modify", "parameters": arguments, "digest": digest})))
 }
 
 /// Returns the editable fields of the request's subject.

@@ -109,7 +109,7 @@ impl Screen {
             "human.resolved" => {
                 let by = text_at(data, "/by");
                 let by = if by.is_empty() { "no one responded in time" } else { by };
-                self.print_line(&format!("= {} ({by})", text_at(data, "/answer")));
+                self.print_line(&format!("= {} ({by})", text_at(data, "/response")));
             }
             "file.added" => self.print_line(&format!("+ {}", text_at(data, "/file/name"))),
             _ => {}
@@ -276,7 +276,11 @@ impl Screen {
     /// Shows the plan if the steps have changed; changes of status are shown elsewhere.
     fn show_plan(&mut self, data: &Value) {
         let steps: Vec<&Value> = list_at(data, "/plan/steps").collect();
-        let words: Vec<String> = steps.iter().map(|step| step_label(step)).collect();
+        let words = steps.iter().map(|step| match text_at(step, "/stage") {
+            "" => text_at(step, "/details").to_owned(),
+            stage => format!("{stage}: {}", text_at(step, "/details")),
+        });
+        let words: Vec<String> = words.collect();
         if words == self.plan {
             return;
         }
@@ -361,13 +365,6 @@ fn message_key(data: &Value, kind: &str) -> String {
 
 fn call_key(data: &Value) -> String {
     format!("{}/{}", text_at(data, "/path"), text_at(data, "/call"))
-}
-
-fn step_label(step: &Value) -> String {
-    match text_at(step, "/stage") {
-        "" => text_at(step, "/details").to_owned(),
-        stage => format!("{stage}: {}", text_at(step, "/details")),
-    }
 }
 
 fn failure_detail(data: &Value) -> &str {

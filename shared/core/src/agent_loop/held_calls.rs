@@ -133,12 +133,12 @@ impl AgentLoop {
     /// the response. The model reads a change and its `comment`.
     pub fn resolve_request(
         &mut self,
-        feedback: &HumanRequestId,
+        request: &HumanRequestId,
         answer: &HumanResponse,
         comment: &str,
     ) -> Option<TurnUpdate> {
         let LoopStage::Acting(turn) = &mut self.stage else { return None };
-        let open = turn.calls.iter_mut().find(|open| open.held_for.as_ref() == Some(feedback))?;
+        let open = turn.calls.iter_mut().find(|open| open.held_for.as_ref() == Some(request))?;
         open.held_for = None;
         let mut update = TurnUpdate::default();
         let asks_user = open.call.tool == ASK_USER;

@@ -55,7 +55,7 @@ impl fmt::Display for RequestName {
 }
 
 impl LocalName for RequestName {
-    const WHAT: &'static str = "feedback id";
+    const WHAT: &'static str = "human request id";
     const RULE: &'static str = "the id of something that is asked, as t3.c1 or s2.1.t3.c1";
 
     fn parse(text: &str) -> Option<Self> {

@@ -214,7 +214,7 @@ fn an_agent_that_repeats_itself_reads_a_correction_before_it_is_stopped() {
         };
         let unheeded = [inputs.clone(), vec![dances(4)]].concat();
         assert!(sums_up(&unheeded));
-        inputs.extend([crate::story::feedback::said("m1", "Do not dance."), dances(4)]);
+        inputs.extend([crate::story::human_requests::said("m1", "Do not dance."), dances(4)]);
         assert!(!sums_up(&inputs), "it has not read that yet");
         inputs.push(dances(5));
         assert!(!sums_up(&inputs), "it is told anew");

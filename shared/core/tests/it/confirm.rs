@@ -10,7 +10,7 @@ use djinn_core::status::RunStatus;
 use serde_json::{Map, json};
 
 use crate::story::confirm::{asked, input, one};
-use crate::story::feedback::{answered, edited};
+use crate::story::human_requests::{answered, edited};
 use crate::{machine, story};
 
 #[test]
@@ -27,8 +27,8 @@ fn told(inputs: &[Input]) -> Run {
     run
 }
 
-fn answer(feedback: &str, answer: HumanResponse) -> Input {
-    Input::HumanResponded(Box::new(answered(feedback, answer)))
+fn answer(request: &str, answer: HumanResponse) -> Input {
+    Input::HumanResponded(Box::new(answered(request, answer)))
 }
 
 fn says(words: &str) -> HumanResponse {

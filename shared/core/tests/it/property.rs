@@ -17,13 +17,13 @@ use djinn_core::tool::{EffectClass, ToolFailure};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::story::{self, feedback};
+use crate::story::{self, human_requests};
 
 /// Tokens that a model takes; turns are so short that this is full only if a reply says so.
 const WINDOW: u64 = 1_000;
 
 /// What people say, and what makes them be asked.
-fn any_feedback() -> impl Strategy<Value = Input> {
+fn any_response() -> impl Strategy<Value = Input> {
     let own = prop_oneof![
         4 => (1u32..6, 1u32..4).prop_map(|(turn, index)| format!("t{turn}.c{index}")),
         1 => (1u32..6, 1u32..4, 1u32..3).prop_map(|(t, c, n)| format!("t{t}.c{c}.again{n}")),
@@ -31,14 +31,14 @@ fn any_feedback() -> impl Strategy<Value = Input> {
         2 => (1u32..6).prop_map(|turn| format!("t{turn}")),
         1 => Just("summary.again1".to_owned()),
     ];
-    let feedback = (own, prop_oneof![3 => Just(None), 1 => (1u32..7, 1u32..3).prop_map(Some)])
+    let request = (own, prop_oneof![3 => Just(None), 1 => (1u32..7, 1u32..3).prop_map(Some)])
         .prop_map(|(own, task)| match task {
             None => own,
             Some((step, attempt)) => format!("s{step}.{attempt}.{own}"),
         });
     let answer = prop_oneof![
         4 => Just(HumanResponse::Confirm),
-        2 => Just(HumanResponse::Modify { arguments: feedback::changed() }),
+        2 => Just(HumanResponse::Modify { arguments: human_requests::changed() }),
         2 => Just(HumanResponse::Skip),
         1 => Just(HumanResponse::Say { text: "Not this.".to_owned() }),
         1 => Just(HumanResponse::Stop),
@@ -52,14 +52,14 @@ fn any_feedback() -> impl Strategy<Value = Input> {
     ];
     let message = message.prop_map(|id| InterruptTarget::Message(MessageId::new(id).unwrap()));
     prop_oneof![
-        6 => (feedback.clone(), answer).prop_map(|(feedback, answer)| {
-            Input::HumanResponded(Box::new(feedback::answered(&feedback, answer)))
+        6 => (request.clone(), answer).prop_map(|(request, answer)| {
+            Input::HumanResponded(Box::new(human_requests::answered(&request, answer)))
         }),
-        1 => feedback.prop_map(|feedback| {
-            Input::HumanRequestExpired { request: HumanRequestId::new(feedback).unwrap() }
+        1 => request.prop_map(|request| {
+            Input::HumanRequestExpired { request: HumanRequestId::new(request).unwrap() }
         }),
         2 => prop_oneof![call, message]
-            .prop_map(|of| Input::Interrupted { target: of, interrupt: feedback::interrupt() }),
+            .prop_map(|of| Input::Interrupted { target: of, interrupt: human_requests::interrupt() }),
         1 => (1u32..7, 1u32..3, 1u32..4, 0u32..3, any::<bool>()).prop_map(
             |(step, attempt, version, answers, paused)| {
                 task_asks(ChildId::for_step(step, attempt), version, answers, paused)
@@ -69,15 +69,15 @@ fn any_feedback() -> impl Strategy<Value = Input> {
             Input::Delivered { delivery: Delivery::ChildRequest(version) }
         }),
         1 => (1u32..7, 1u32..3, 1u32..4).prop_map(|(step, attempt, version)| {
-            let feedback = HumanRequestId::new(format!("s{step}.{attempt}.t{version}.c1")).unwrap();
-            Input::Delivered { delivery: Delivery::HumanResponse(feedback) }
+            let request = HumanRequestId::new(format!("s{step}.{attempt}.t{version}.c1")).unwrap();
+            Input::Delivered { delivery: Delivery::HumanResponse(request) }
         }),
     ]
 }
 
 /// A task that asks about one call of each of its turns.
 fn task_asks(task: ChildId, version: u32, answers: u32, paused: bool) -> Input {
-    let (mut run, _) = Run::start(feedback::asked_with_approval("why?"), 0);
+    let (mut run, _) = Run::start(human_requests::asked_with_approval("why?"), 0);
     let reply = story::replied(&format!("t{version}"), "", &[("send", json!({"of": 1}))]);
     for turn in 1..version {
         run.apply_input(
@@ -86,7 +86,7 @@ fn task_asks(task: ChildId, version: u32, answers: u32, paused: bool) -> Input {
         );
         run.apply_input(&story::returned(&format!("t{turn}.c1"), "fine"), 0);
     }
-    run.apply_input(&feedback::with_declared(reply), 0);
+    run.apply_input(&human_requests::with_declared(reply), 0);
     let asks = run.pending_requests().cloned().collect();
     let reasoning = String::new();
     Input::ChildRequested(Box::new(ChildRequest {
@@ -136,8 +136,8 @@ fn any_input() -> impl Strategy<Value = Input> {
             file: story::file("late.csv"),
         }),
         1 => Just(story::names(r#"{"read": "Reader"}"#)),
-        4 => any_feedback(),
-        1 => (0u32..9).prop_map(|id| feedback::said(&id.to_string(), "And silver?")),
+        4 => any_response(),
+        1 => (0u32..9).prop_map(|id| human_requests::said(&id.to_string(), "And silver?")),
         1 => Just(story::stop()),
         1 => Just(Input::LimitReached { limit: Limit::WallTime }),
         1 => Just(Input::LimitReached { limit: Limit::WorkTime }),
@@ -173,7 +173,7 @@ fn any_planned_input() -> impl Strategy<Value = Input> {
     });
     let steps = proptest::collection::vec(step, 1..4);
     let edited = (1u32..6, 0u32..9, steps)
-        .prop_map(|(version, id, steps)| feedback::edited(&id.to_string(), version, steps));
+        .prop_map(|(version, id, steps)| human_requests::edited(&id.to_string(), version, steps));
     let task = (1u32..7, 1u32..3).prop_map(|(step, attempt)| format!("s{step}.{attempt}"));
     prop_oneof![
         6 => ((1u32..6), command)
@@ -231,12 +231,12 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
         }
         Some(Effect::AwaitHuman(ask)) => match how % 8 {
             1 => Input::HumanRequestExpired { request: ask.request.clone() },
-            _ => Input::HumanResponded(Box::new(feedback::answered(
+            _ => Input::HumanResponded(Box::new(human_requests::answered(
                 &ask.request.to_string(),
                 match how % 8 {
                     2 => HumanResponse::Skip,
                     3 => HumanResponse::Say { text: words },
-                    4 => HumanResponse::Modify { arguments: feedback::changed() },
+                    4 => HumanResponse::Modify { arguments: human_requests::changed() },
                     _ => HumanResponse::Confirm,
                 },
             ))),
@@ -256,13 +256,13 @@ fn driven(asked: &RunSpec, dice: &[(u8, u64)]) -> Vec<Input> {
         let input = match run.due().first() {
             Some(Effect::RunTool(tool)) if interrupts => {
                 let of = InterruptTarget::Call(tool.call.id.clone());
-                Input::Interrupted { target: of, interrupt: feedback::interrupt() }
+                Input::Interrupted { target: of, interrupt: human_requests::interrupt() }
             }
             Some(Effect::CallModel(call)) if interrupts => {
                 let of = InterruptTarget::Message(call.message.clone());
-                Input::Interrupted { target: of, interrupt: feedback::interrupt() }
+                Input::Interrupted { target: of, interrupt: human_requests::interrupt() }
             }
-            _ => feedback::with_declared(answer(&run.due(), *how, *tokens)),
+            _ => human_requests::with_declared(answer(&run.due(), *how, *tokens)),
         };
         run.apply_input(&input, 0);
         inputs.push(input);
@@ -299,7 +299,7 @@ fn any_story() -> impl Strategy<Value = (RunSpec, Vec<Input>)> {
             asked.settings.summary_policy = Some(summary);
             let steps = steps.then(|| "*".to_owned());
             asked.settings.human.confirm_steps = steps.into_iter().collect();
-            let inputs = inputs.into_iter().map(feedback::with_declared).collect();
+            let inputs = inputs.into_iter().map(human_requests::with_declared).collect();
             story::with_history(&mut asked, tokens, WINDOW);
             asked.settings.context.keep_turns = 2;
             let Some(dice) = dice else { return (asked, inputs) };
@@ -341,7 +341,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
             HumanResponse::Stop => all(),
             _ => asks(&answered.request.to_string()),
         },
-        Input::HumanRequestExpired { request: feedback } => asks(&feedback.to_string()),
+        Input::HumanRequestExpired { request } => asks(&request.to_string()),
         Input::ChildRequested(_) | Input::UserMessageAdded(_) | Input::PlanEdited(_) => {
             BTreeSet::new()
         }
@@ -382,8 +382,8 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
             let mut answered = asks(&ended.report.child.to_string());
             answered.insert(EffectId::Child(ended.report.child.clone()));
             answered.extend(due.iter().map(Effect::id).filter(|id| match id {
-                EffectId::Deliver(Delivery::HumanResponse(feedback)) => {
-                    feedback.to_string().starts_with(&format!("{}.", ended.report.child))
+                EffectId::Deliver(Delivery::HumanResponse(request)) => {
+                    request.to_string().starts_with(&format!("{}.", ended.report.child))
                 }
                 _ => false,
             }));

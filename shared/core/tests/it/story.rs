@@ -2,8 +2,8 @@
 
 #[path = "story/confirm.rs"]
 pub(crate) mod confirm;
-#[path = "story/feedback.rs"]
-pub(crate) mod feedback;
+#[path = "story/human_requests.rs"]
+pub(crate) mod human_requests;
 #[path = "story/machine.rs"]
 pub(crate) mod machine;
 #[path = "story/plan_solve.rs"]

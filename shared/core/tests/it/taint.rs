@@ -11,7 +11,7 @@ use djinn_core::tool::{ResultView, ToolOutput, ToolResult};
 use serde_json::json;
 
 use crate::story;
-use crate::story::feedback::with_declared;
+use crate::story::human_requests::with_declared;
 
 /// A question of a session in which nobody has left anything.
 fn untainted() -> RunSpec {

@@ -11,7 +11,7 @@ use djinn_core::run::Run;
 use djinn_core::tool::{OfferedTool, ToolFailure, ToolResult, ToolSetRef};
 use serde_json::json;
 
-use crate::story::{self, feedback};
+use crate::story::{self, human_requests};
 
 /// What calls of tools may cost in a turn.
 type Estimates<'a> = &'a [(&'a str, Estimate)];
@@ -128,7 +128,7 @@ fn a_run_is_the_same_whether_its_records_hold_sets_or_name_them() {
 fn what_a_turn_estimates_decides_whether_people_are_asked() {
     let dear = Estimate { tokens: 12_000, calls: 1, ..Estimate::default() };
     let estimate = |estimates| {
-        let (mut run, _) = Run::start(feedback::asked_with_approval("why?"), 0);
+        let (mut run, _) = Run::start(human_requests::asked_with_approval("why?"), 0);
         let known = tools("read send");
         let [reply, result] = turn(1, &known, &[]);
         run.apply_input(&reply, 0).unwrap();

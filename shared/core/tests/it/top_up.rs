@@ -8,7 +8,7 @@ use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use serde_json::json;
 
-use crate::story::feedback;
+use crate::story::human_requests;
 use crate::story::plan_solve;
 use crate::story::top_up::{asked, input};
 use crate::{machine, story};
@@ -61,7 +61,7 @@ fn tasks_at_work_go_on_while_more_is_offered_and_no_other_begins() {
     assert_eq!(used_up.code, ErrorCode::TokensUsedUp);
     assert_eq!(*more, TopUp { tokens: 350, micro_usd: 0 });
     assert_eq!(owes(&run), ["human:budget.1"]);
-    run.apply_input(&feedback::input("confirm budget.1"), 0).unwrap();
+    run.apply_input(&human_requests::input("confirm budget.1"), 0).unwrap();
     assert_eq!(owes(&run), ["child:s3.1"]);
     assert_eq!(run.budget().tokens, 700);
 }
@@ -77,7 +77,7 @@ fn declined_top_up_leads_to_a_summary_of_completed_steps_too() {
     run.apply_input(&done("s1.1", 300), 0).unwrap();
     run.apply_input(&done("s2.1", 10), 0).unwrap();
     assert_eq!(owes(&run), ["human:budget.1"]);
-    run.apply_input(&feedback::input("skip budget.1"), 0).unwrap();
+    run.apply_input(&human_requests::input("skip budget.1"), 0).unwrap();
     assert_eq!(owes(&run), ["model:summary"]);
 }
 
@@ -88,7 +88,7 @@ fn without_approval_a_used_up_budget_ends_the_work() {
     asked.settings.budget.tokens = 100;
     let (mut run, _) = Run::start(asked, 0);
     for line in ["replied t1 \"\" read(a)", "returned t1.c1"] {
-        run.apply_input(&feedback::input(line), 0).unwrap();
+        run.apply_input(&human_requests::input(line), 0).unwrap();
     }
     assert_eq!(run.pending_requests().count(), 0);
     assert!(owes(&run).contains(&"model:summary".to_owned()), "{:?}", owes(&run));

@@ -125,14 +125,14 @@ pub struct PublicResponse<'a> {
     /// The id of the human request.
     pub request: String,
     /// The id of the response; absent after a timeout.
-    #[serde(rename = "answer_id", skip_serializing_if = "str::is_empty")]
+    #[serde(rename = "response_id", skip_serializing_if = "str::is_empty")]
     pub id: &'a str,
     /// The user who responded; absent after a timeout, and for clients without access to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<&'a str>,
     /// The response.
     #[serde(flatten)]
-    pub answer: PublicAnswer<'a>,
+    pub response: PublicResponseContent<'a>,
     /// An additional comment; absent if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub comment: &'a str,
@@ -147,8 +147,8 @@ pub struct PublicResponse<'a> {
 /// A response, tagged by word.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "answer", rename_all = "snake_case")]
-pub enum PublicAnswer<'a> {
+#[serde(tag = "response", rename_all = "snake_case")]
+pub enum PublicResponseContent<'a> {
     /// Approved as requested.
     Confirm,
     /// Approved with replacement parameters.
@@ -235,7 +235,7 @@ impl<'a> PublicResponse<'a> {
             request: record.request.to_string(),
             id: &record.id,
             by: record.by.as_ref().map(|user| user.as_str()),
-            answer: PublicAnswer::new(&record.answer),
+            response: PublicResponseContent::new(&record.answer),
             comment: &record.comment,
             digest: record.digest.as_deref(),
             via: record.via,
@@ -243,7 +243,7 @@ impl<'a> PublicResponse<'a> {
     }
 }
 
-impl<'a> PublicAnswer<'a> {
+impl<'a> PublicResponseContent<'a> {
     fn new(answer: &'a HumanResponse) -> Self {
         match answer {
             HumanResponse::Confirm => Self::Confirm,

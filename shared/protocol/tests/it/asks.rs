@@ -4,7 +4,7 @@ use djinn_core::input::Input;
 use serde_json::json;
 
 use crate::projection::{PROTOCOLS, Protocol, connection, page};
-use crate::story::{self, confirm, feedback, top_up};
+use crate::story::{self, confirm, human_requests, top_up};
 
 #[test]
 fn each_protocol_asks_people_in_its_own_words() {
@@ -38,7 +38,11 @@ fn each_protocol_asks_people_in_its_own_words() {
     ];
     let stories = [
         ("budget", top_up::asked("How far?"), told(&budget, top_up::input)),
-        ("calls", feedback::asked_with_approval("Write it down?"), told(&calls, feedback::input)),
+        (
+            "calls",
+            human_requests::asked_with_approval("Write it down?"),
+            told(&calls, human_requests::input),
+        ),
         ("plan", confirm::asked("Gold or silver?"), told(&plan, confirm::input)),
     ];
     for (story, asked, inputs) in stories {
@@ -63,8 +67,8 @@ fn the_requests_of_a_turn_make_frames_that_grow_with_it_and_not_with_its_square(
     let told = |calls: usize| -> usize {
         let arguments = json!({"text": "x".repeat(10_000)});
         let calls: Vec<_> = (0..calls).map(|_| ("send", arguments.clone())).collect();
-        let replied = feedback::with_declared(story::replied("t1", "", &calls));
-        let asked = feedback::asked_with_approval("Send them?");
+        let replied = human_requests::with_declared(story::replied("t1", "", &calls));
+        let asked = human_requests::asked_with_approval("Send them?");
         let (_, records) = story::journal_of(asked, vec![replied]);
         let mut connection = connection(Protocol::Raw, true);
         records

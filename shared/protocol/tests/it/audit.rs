@@ -10,7 +10,7 @@ use djinn_protocol::audit::{AuditLine, AuditLog};
 use serde_json::json;
 
 use crate::story;
-use crate::story::feedback::{answered, asked_with_approval, with_declared};
+use crate::story::human_requests::{answered, asked_with_approval, with_declared};
 
 fn audited(records: &[Record]) -> Vec<AuditLine> {
     let mut audit = AuditLog::default();

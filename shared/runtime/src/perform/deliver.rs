@@ -41,8 +41,8 @@ pub async fn make_delivery<P: Ports>(
                 None => Ok(()),
             }
         }
-        Delivery::HumanResponse(feedback) => {
-            let Some((child, response)) = run.response_for_child(feedback) else { return Ok(()) };
+        Delivery::HumanResponse(request) => {
+            let Some((child, response)) = run.response_for_child(request) else { return Ok(()) };
             let child = key.with_child(child.clone());
             let mail = Mail::HumanResponse { response: Box::new(response) };
             // The run dispatches the child after this delivery.

@@ -43,18 +43,20 @@ pub enum HumanRequestState {
 pub async fn describe_request<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
-    feedback: &HumanRequestId,
+    id: &HumanRequestId,
     digest: &str,
 ) -> Result<HumanRequestView, Failure> {
     let mut reasoning = None;
-    let see = |record: &Record| reasoning = find_reasoning(record, feedback).or(reasoning.take());
+    let see = |record: &Record| reasoning = find_reasoning(record, id).or(reasoning.take());
     run.read_all(ports, see).await.map_err(|error| store_failure(&error))?;
     let run = run.complete_journal()?.run();
-    let state = match run.pending_requests().find(|ask| ask.id == *feedback) {
-        Some(ask) if ask.digest == digest => HumanRequestState::Open(Box::new(ask.clone())),
+    let state = match run.pending_requests().find(|request| request.id == *id) {
+        Some(request) if request.digest == digest => {
+            HumanRequestState::Open(Box::new(request.clone()))
+        }
         Some(_) => HumanRequestState::Replaced,
         None => run
-            .resolution(feedback)
+            .resolution(id)
             .cloned()
             .map_or(HumanRequestState::Closed, HumanRequestState::Resolved),
     };
@@ -67,12 +69,12 @@ pub async fn describe_request<P: Ports>(
 }
 
 /// Returns the model's text with the last such request in the record.
-fn find_reasoning(record: &Record, feedback: &HumanRequestId) -> Option<String> {
+fn find_reasoning(record: &Record, id: &HumanRequestId) -> Option<String> {
     let reasoning_of = |entry: &Entry| {
         let Event::HumanRequested { reasoning, requests, .. } = &entry.event else {
             return None;
         };
-        requests.iter().any(|request| request.id == *feedback).then(|| reasoning.clone())
+        requests.iter().any(|request| request.id == *id).then(|| reasoning.clone())
     };
     record.entries.iter().rev().find_map(reasoning_of)
 }

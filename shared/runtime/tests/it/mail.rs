@@ -82,7 +82,9 @@ async fn a_message_that_comes_again_and_again_is_heard_once() {
                 Mail::ChildRequest { .. }
                 | Mail::HumanResponse { .. }
                 | Mail::UserMessage { .. }
-                | Mail::PlanEdited { .. } => unreachable!("nobody says anything: see feedback.rs"),
+                | Mail::PlanEdited { .. } => {
+                    unreachable!("nobody says anything: see human_requests.rs")
+                }
                 Mail::ChildEnded { .. } => unreachable!("it is for runs with a plan: see plan.rs"),
                 Mail::FileAnnounced { .. } => assert!(last.starts_with("end finished"), "{once:?}"),
             }

@@ -341,9 +341,8 @@ async fn an_answer_in_time_counts_although_the_process_stood_still_beyond_it() {
     let mut sim = leased_for_long(Sim::new(model, tools, points));
     sim.person = Some(confirms);
     let require = ["send".to_owned()].into();
-    let feedback =
-        HumanSettings { enabled: true, require, timeout_s: 60, ..HumanSettings::default() };
-    let settings = RunSettings { human: feedback, ..RunSettings::default() };
+    let human = HumanSettings { enabled: true, require, timeout_s: 60, ..HumanSettings::default() };
+    let settings = RunSettings { human, ..RunSettings::default() };
     let question = sim.make_question(settings);
     let seen = visible(&sim.run_to_end(&question).await.unwrap());
     assert!(seen.contains(&"t1.c2.resolved hears confirm".to_owned()), "{seen:#?}");

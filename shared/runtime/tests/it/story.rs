@@ -94,9 +94,9 @@ fn line(event: &Event) -> String {
             format!("employs: {}", roles.collect::<Vec<_>>().join(", "))
         }
         Event::UserMessageAdded { text, .. } => format!("is told: {text}"),
-        Event::HumanRequested { group: feedback, requests: asks, .. } => {
+        Event::HumanRequested { group, requests: asks, .. } => {
             let asked = asks.iter().map(|ask| ask.id.to_string());
-            format!("asks {feedback}: {}", asked.collect::<Vec<_>>().join(", "))
+            format!("asks {group}: {}", asked.collect::<Vec<_>>().join(", "))
         }
         Event::HumanResolved(answered) => format!("hears {}", answered.answer.as_str()),
         Event::PlanChanged { plan } => {

@@ -96,8 +96,8 @@ async fn no_write_of_a_plan_that_is_too_large_is_made_again() {
 /// latter from their journals, and ends in its time.
 #[tokio::test(start_paused = true)]
 async fn a_run_whose_tasks_cannot_write_to_it_comes_to_its_end() {
-    let feedback = HumanSettings { enabled: true, timeout_s: 0, ..HumanSettings::default() };
-    let settings = RunSettings { human: feedback, ..market::settings() };
+    let human = HumanSettings { enabled: true, timeout_s: 0, ..HumanSettings::default() };
+    let settings = RunSettings { human, ..market::settings() };
     let mut sim = market::sim(Points::new(), &Ledger::default());
     sim.person = Some(|_| HumanResponse::Confirm);
     sim.ports.store.before_each(|op| {

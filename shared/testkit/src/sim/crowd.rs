@@ -140,18 +140,12 @@ impl Crowd {
     }
 
     fn record_response(&self, plan: &PlannedResponse, outcome: Result<ResponseStatus, Failure>) {
-        let PlannedResponse { answer, request: feedback, id, by, .. } = plan;
+        let PlannedResponse { answer, request, id, by, .. } = plan;
         let answer = answer.clone();
-        let feedback = feedback.clone();
+        let request = request.clone();
         let id = id.clone();
         let by = by.to_string();
-        self.lock_state().responses.push(CrowdResponse {
-            request: feedback,
-            id,
-            by,
-            answer,
-            outcome,
-        });
+        self.lock_state().responses.push(CrowdResponse { request, id, by, answer, outcome });
     }
 
     /// Draws the thinking time before a response: another person may be faster.
@@ -174,7 +168,7 @@ impl Crowd {
         let rng = &mut state.rng;
         let answer = choose_answer(rng, ask, &id);
         let is_one = matches!(answer, HumanResponse::Modify { .. }) || rng.u32(0..5) > 0;
-        let feedback = if is_one { ask.id.clone() } else { ask.id.group() };
+        let request = if is_one { ask.id.clone() } else { ask.id.group() };
         let digest = match rng.u32(0..8) {
             0 => None,
             1 if !in_time => Some("0".repeat(64)),
@@ -183,15 +177,7 @@ impl Crowd {
         let goes_on = ask.subject.interrupt().is_some() && rng.u32(0..3) == 0;
         // A person without a result clicks once more.
         let times = if rng.u32(0..4) == 0 { 2 } else { 1 };
-        Some(PlannedResponse {
-            answer,
-            request: feedback,
-            id,
-            by,
-            digest,
-            sends_continue: goes_on,
-            times,
-        })
+        Some(PlannedResponse { answer, request, id, by, digest, sends_continue: goes_on, times })
     }
 }
 

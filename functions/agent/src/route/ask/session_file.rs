@@ -20,7 +20,7 @@ use crate::origin::request_origin;
 
 /// The error for a URI that leads to no file of the session.
 const ELSEWHERE: &str = "is not a file of this session. Files are not fetched from elsewhere: upload the file first \
-                         (`/v1/file_tool/upload_url`), then name it here";
+                         (`POST /sessions/{session}/files`), then name it here";
 
 /// The error for a link to a file of another session.
 const OF_ANOTHER: &str =

@@ -4,8 +4,8 @@ use djinn_core::human::HumanResponse;
 use djinn_core::input::{Input, RunSpec};
 use serde_json::{Map, Value, json};
 
-use crate::story::feedback::answered;
-use crate::story::{self, feedback, plan_solve};
+use crate::story::human_requests::answered;
+use crate::story::{self, human_requests, plan_solve};
 
 pub(crate) fn asked(question: &str) -> RunSpec {
     let mut asked = story::asked_to_plan(question);
@@ -22,7 +22,7 @@ pub(crate) fn input(line: &str) -> Input {
             let arguments = one("details", "b, and quietly");
             Input::HumanResponded(Box::new(answered(rest, HumanResponse::Modify { arguments })))
         }
-        _ => feedback::input(line),
+        _ => human_requests::input(line),
     }
 }
 

@@ -4,7 +4,7 @@ use djinn_core::human::{HumanResponse, TimeoutAction};
 use djinn_core::input::{Input, RunSpec};
 use serde_json::json;
 
-use crate::story::feedback::{self, answered, asked_with_approval};
+use crate::story::human_requests::{self, answered, asked_with_approval};
 
 pub(crate) fn asked(question: &str) -> RunSpec {
     let mut asked = asked_with_approval(question);
@@ -15,9 +15,9 @@ pub(crate) fn asked(question: &str) -> RunSpec {
 }
 
 pub(crate) fn input(line: &str) -> Input {
-    let Some(rest) = line.strip_prefix("give ") else { return feedback::input(line) };
-    let (tokens, feedback) = rest.split_once(' ').unwrap();
+    let Some(rest) = line.strip_prefix("give ") else { return human_requests::input(line) };
+    let (tokens, request) = rest.split_once(' ').unwrap();
     let tokens: u64 = tokens.parse().unwrap();
     let arguments = json!({"tokens": tokens}).as_object().unwrap().clone();
-    Input::HumanResponded(Box::new(answered(feedback, HumanResponse::Modify { arguments })))
+    Input::HumanResponded(Box::new(answered(request, HumanResponse::Modify { arguments })))
 }

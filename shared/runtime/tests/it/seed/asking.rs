@@ -55,7 +55,7 @@ impl Asking {
         let mode = if rng.u32(0..3) == 0 { Mode::React } else { Mode::PlanSolve };
         let timeouts = [0, 0, 0, 20, 90, 300];
         let defaults = [TimeoutAction::Skip, TimeoutAction::Confirm, TimeoutAction::Stop];
-        let feedback = HumanSettings {
+        let human = HumanSettings {
             enabled: true,
             require: ["send"].map(str::to_owned).into(),
             timeout_s: timeouts[rng.usize(0..timeouts.len())],
@@ -71,7 +71,7 @@ impl Asking {
         };
         let tale = Tale::of(seed, mode);
         let unpaid = (rng.u32(0..3) == 0).then(|| tale.payable()[rng.usize(0..3)]);
-        let settings = RunSettings { mode, human: feedback, ..RunSettings::default() };
+        let settings = RunSettings { mode, human, ..RunSettings::default() };
         let (write, send) = (rng.u32(0..3) / 2, rng.u32(0..3) / 2);
         let down = (rng.u32(0..3) == 0).then(|| tale.payable()[rng.usize(0..3)]);
         Some(Self { settings, tale, write, send, unpaid, down })

@@ -1,4 +1,4 @@
-//! The lines of `feedback.txt` as inputs, and the run that they are told to.
+//! The lines of `human_requests.txt` as inputs, and the run that they are told to.
 
 use djinn_core::human::{HumanResponse, Interrupt, ResponseRecord, digest_call};
 use djinn_core::id::{CallId, HumanRequestId, MessageId, UserId};
@@ -35,9 +35,9 @@ pub(crate) fn with_declared(input: Input) -> Input {
     Input::ModelReplied(replied)
 }
 
-pub(crate) fn answered(feedback: &str, answer: HumanResponse) -> ResponseRecord {
+pub(crate) fn answered(request: &str, answer: HumanResponse) -> ResponseRecord {
     ResponseRecord {
-        request: HumanRequestId::new(feedback).unwrap(),
+        request: HumanRequestId::new(request).unwrap(),
         id: "a1".to_owned(),
         by: Some(UserId::new("you").unwrap()),
         answer,

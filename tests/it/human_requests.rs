@@ -37,8 +37,8 @@ pub(crate) async fn waiting_about(client: &Client, question: &str) -> (String, V
     (run, asked)
 }
 
-async fn answer(client: &Client, run: &str, body: Value) -> (u16, Value) {
-    let answer = client.post(&format!("/api/feedback/{run}"), &body).await;
+async fn respond(client: &Client, run: &str, body: Value) -> (u16, Value) {
+    let answer = client.respond(run, "t2.c1", &body).await;
     (answer.status, answer.json())
 }
 
@@ -68,22 +68,23 @@ async fn a_person_sees_what_is_planned_and_changes_it() {
     assert_eq!(world.model.requests().len(), 2, "reading needs nobody's consent");
     let runs = world.get("/runs?status=paused").await.json();
     assert_eq!(runs["runs"][0]["run"], json!(run));
-    let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
-    assert_eq!(pending["data"]["t2.c1"], *ask);
+    assert_eq!(world.open_requests(&run).await, [ask.clone()]);
 
     let mut arguments = ask["arguments"].clone();
     arguments["command"] = json!("dance");
-    let wrong = json!({"feedbackId": "t2.c1", "feedback": "modify", "parameters": arguments});
-    let (status, refused) = answer(&world, &run, wrong).await;
+    let wrong = json!({"response": "modify", "parameters": arguments});
+    let (status, refused) = respond(&world, &run, wrong).await;
     assert_eq!((status, &refused["code"]), (400, &json!("invalid_field")), "{refused}");
+    assert_eq!(refused["field"], "parameters");
 
     (arguments["command"], arguments["filename"]) = (json!("upload"), json!("east.md"));
     let changed = json!({
-        "feedbackId": "t2.c1", "feedback": "modify", "parameters": arguments,
+        "response": "modify", "parameters": arguments,
         "comment": "A better name.", "digest": ask["digest"],
     });
-    let (status, taken) = answer(&world, &run, changed.clone()).await;
-    assert_eq!((status, &taken["data"]["state"]), (200, &json!("taken")), "{taken}");
+    let (status, taken) = respond(&world, &run, changed.clone()).await;
+    let receipt = json!({"run": run, "request": "t2.c1", "response": "modify", "state": "taken"});
+    assert_eq!((status, &taken), (200, &receipt));
     let end = ending(&world, &run).await;
     assert_eq!(end["status"], "finished");
     let listed = world.get("/sessions/s1").await.json();
@@ -92,7 +93,8 @@ async fn a_person_sees_what_is_planned_and_changes_it() {
     let told = world.model.wait_for_request(3).await.text().to_owned();
     assert!(told.contains("east.md"), "{told}");
 
-    let (status, late) = answer(&world, &run, changed).await;
+    assert_eq!(world.open_requests(&run).await, [Value::Null; 0], "the run has ended");
+    let (status, late) = respond(&world, &run, changed).await;
     assert_eq!((status, &late["code"]), (409, &json!("request_resolved")), "{late}");
     let audit = world.get(&format!("/runs/{run}/audit")).await;
     assert_eq!(audit.header("content-type"), "application/x-ndjson");
@@ -112,8 +114,7 @@ async fn what_is_skipped_or_said_is_told_to_the_model() {
     {
         let world = approving().await;
         let (run, _) = waiting(&world).await;
-        let body = json!({"feedbackId": "t2.c1", "feedback": said});
-        assert_eq!(answer(&world, &run, body).await.0, 200);
+        assert_eq!(respond(&world, &run, json!({"response": said})).await.0, 200);
         assert_eq!(ending(&world, &run).await["status"], "finished");
         let sees = world.model.wait_for_request(3).await.text().to_owned();
         assert!(sees.contains(told), "{said}: {sees}");
@@ -126,18 +127,20 @@ async fn what_is_skipped_or_said_is_told_to_the_model() {
 async fn stop_as_an_answer_stops_the_run_and_a_cancelled_question_is_skipped() {
     let world = approving().await;
     let (run, _) = waiting(&world).await;
-    let body = json!({"feedbackId": "t2", "feedback": "Abort"});
-    assert_eq!(answer(&world, &run, body).await.0, 200);
+    let stop = world.respond(&run, "t2", &json!({"response": "Abort"})).await;
+    assert_eq!((stop.status, &stop.json()["response"]), (200, &json!("stop")));
     assert_eq!(ending(&world, &run).await["status"], "stopped");
 
     let world = approving().await;
     let (run, _) = waiting(&world).await;
-    // The request's label and the session's name lead there too.
-    assert_eq!(world.get("/api/feedback/pending/r1").await.json()["run"], json!(run));
-    assert_eq!(world.get("/api/feedback/pending/s1").await.json()["run"], json!(run));
-    assert_eq!(world.delete("/api/feedback/r1/t9.c9").await.status, 404);
-    assert_eq!(world.delete("/api/feedback/r1/t2.c1").await.status, 200);
-    assert_eq!(world.delete("/api/feedback/r1/t2.c1").await.status, 409);
+    let skip = async |id: &str| {
+        let answer = world.delete(&format!("/runs/{run}/requests/{id}")).await;
+        let json = answer.json();
+        (answer.status, json["code"].clone(), json["response"].clone())
+    };
+    assert_eq!(skip("t9.c9").await, (404, json!("request_not_found"), Value::Null));
+    assert_eq!(skip("t2.c1").await, (200, Value::Null, json!("skip")));
+    assert_eq!(skip("t2.c1").await, (409, json!("request_resolved"), Value::Null));
     assert_eq!(ending(&world, &run).await["status"], "finished");
 }
 
@@ -184,10 +187,10 @@ async fn a_request_has_people_asked_about_more_and_never_about_less() {
     let world = World::start().await;
     world.upload("s1", "sales.csv", SALES).await;
     script(&world.model, QUESTION).always();
-    let ask = async |world: &World, request: &str, feedback: Value| {
+    let ask = async |world: &World, request: &str, settings: Value| {
         let body = json!({
             "question": QUESTION, "session_id": "s1", "request_id": request,
-            "human_requests": feedback,
+            "human_requests": settings,
         });
         let stream =
             world.ask_with(world.request(reqwest::Method::POST, "/runs").json(&body)).await;
@@ -196,8 +199,8 @@ async fn a_request_has_people_asked_about_more_and_never_about_less() {
     };
     let (run, last) = ask(&world, "r1", json!({"enabled": true})).await;
     assert_eq!(last, "run.handed_over");
-    let all = json!({"feedbackId": "t2", "feedback": "confirm"});
-    assert_eq!(answer(&world, &run, all).await.0, 200);
+    let all = world.respond(&run, "t2", &json!({"response": "confirm"})).await;
+    assert_eq!(all.status, 200, "{}", all.text);
     ending(&world, &run).await;
     assert_eq!(ask(&world, "r2", Value::Null).await.1, "run.ended");
 
@@ -222,15 +225,16 @@ async fn nobody_else_sees_any_of_it() {
     let request = anna.request(reqwest::Method::POST, "/runs").json(&question);
     let stream = anna.ask_with(request).await;
     let (run, _) = (stream.run(), stream.rest().await);
-    let paths = ["", "/events", "/audit"].map(|rest| format!("/runs/{run}{rest}"));
+    let paths = ["", "/events", "/audit", "/requests"].map(|rest| format!("/runs/{run}{rest}"));
     let pending = ["r1", "s1", run.as_str()].map(|id| format!("/api/feedback/pending/{id}"));
     for path in paths.iter().chain(&pending) {
         let seen = bob.get(path).await;
         assert_eq!((seen.status, &seen.json()["code"]), (404, &json!("run_not_found")), "{path}");
         assert_eq!(anna.request(reqwest::Method::GET, path).send().await.unwrap().status(), 200);
     }
-    let confirm = json!({"feedbackId": "t2.c1", "feedback": "confirm"});
-    assert_eq!(answer(&bob, &run, confirm.clone()).await.0, 404);
+    let confirm = json!({"response": "confirm"});
+    assert_eq!(respond(&bob, &run, confirm.clone()).await.0, 404);
+    assert_eq!(bob.delete(&format!("/runs/{run}/requests/t2.c1")).await.status, 404);
     assert_eq!(bob.delete(&format!("/api/feedback/{run}/t2.c1")).await.status, 404);
     assert_eq!(bob.stop(&run).await.status, 404);
     assert_eq!(bob.get("/runs").await.json()["runs"], json!([]));
@@ -239,11 +243,10 @@ async fn nobody_else_sees_any_of_it() {
     let said = Question::new("confirm").session("s1").request("r1");
     assert_eq!(bob.ending(&said).await["answer"], "Confirm what?");
     assert_eq!(model.last_request().unwrap().text(), "user confirm");
-    let pending = anna.get(&format!("/api/feedback/pending/{run}")).await.json();
-    assert_eq!(pending["data"].as_object().unwrap().len(), 1, "it waits on");
+    assert_eq!(anna.open_requests(&run).await.len(), 1, "it waits on");
 
     // Nor is any of it to be seen once the run has ended.
-    assert_eq!(answer(&anna, &run, confirm).await.0, 200);
+    assert_eq!(respond(&anna, &run, confirm).await.0, 200);
     assert_eq!(ending(&anna, &run).await["status"], "finished");
     for path in &paths {
         assert_eq!(bob.get(path).await.status, 404, "{path}");
@@ -402,7 +405,7 @@ async fn a_run_uses_up_no_wall_time_while_it_waits_for_people() {
         world.get("/runs").await;
     }
     assert_eq!(spent().await, before);
-    answer(&world, &run, json!({"feedbackId": "t2.c1", "feedback": "skip"})).await;
+    respond(&world, &run, json!({"response": "skip"})).await;
     let end = ending(&world, &run).await;
     let (took, paused) = (end["took_ms"].as_u64().unwrap(), end["paused_ms"].as_u64().unwrap());
     assert!(paused >= 3, "{end}");

@@ -236,9 +236,8 @@ async fn without_an_answer_in_time_the_default_holds_with_nobody_there() {
         (TimeoutAction::Stop, 0, "end stopped"),
     ] {
         let ledger = Ledger::default();
-        let feedback = HumanSettings { on_timeout, ..asking(300) };
-        let (mut sim, key) =
-            waiting(&ledger, RunSettings { human: feedback, ..settings(300) }).await;
+        let human = HumanSettings { on_timeout, ..asking(300) };
+        let (mut sim, key) = waiting(&ledger, RunSettings { human, ..settings(300) }).await;
         assert!(sim.has_alarm());
         sim.pass_time(Duration::from_secs(200)).await;
         sim.ring_alarms();
@@ -331,9 +330,9 @@ async fn unknown_and_stale_requests_can_be_told_apart() {
         let (ports, key) = (sim.ports.clone(), key.clone());
         async move { submitted(&ports, &key, answered).await.unwrap_err().code }
     };
-    let feedback = |id: &str| HumanRequestId::new(id).unwrap();
+    let request = |id: &str| HumanRequestId::new(id).unwrap();
     let unknown =
-        ResponseRecord { request: feedback("t9.c1"), ..answered("anna", HumanResponse::Skip) };
+        ResponseRecord { request: request("t9.c1"), ..answered("anna", HumanResponse::Skip) };
     assert_eq!(code(unknown).await, ErrorCode::RequestNotFound);
     let stale =
         ResponseRecord { digest: Some("0".repeat(64)), ..answered("anna", HumanResponse::Confirm) };

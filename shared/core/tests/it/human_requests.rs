@@ -1,4 +1,4 @@
-//! What people are asked: `feedback.txt` as a table, and what decides whether they are.
+//! Human requests: `human_requests.txt` as a table, and what decides whether they are.
 
 use std::collections::BTreeSet;
 
@@ -20,14 +20,15 @@ use djinn_core::tool::{
 };
 use serde_json::{Value, json};
 
-use crate::story::feedback::{
+use crate::story::human_requests::{
     answered, asked_with_approval, changed, edited, input, said, with_declared,
 };
 use crate::{machine, story};
 
 #[test]
 fn people_are_asked_as_the_table_says() {
-    let cases = machine::check(include_str!("feedback.txt"), asked_with_approval, input, owed);
+    let cases =
+        machine::check(include_str!("human_requests.txt"), asked_with_approval, input, owed);
     assert!(cases >= 15, "only {cases} cases were found");
 }
 
@@ -191,13 +192,13 @@ fn a_turn_that_may_cost_more_than_the_settings_allow_needs_approval() {
     }
     let entries = run.apply_input(&Input::ModelReplied(replied), 1_000).unwrap();
     let asked = entries.iter().find_map(|entry| match &entry.event {
-        Event::HumanRequested { group: feedback, estimate, requests: asks, .. } => {
-            Some((feedback, estimate, asks))
+        Event::HumanRequested { group, estimate, requests: asks, .. } => {
+            Some((group, estimate, asks))
         }
         _ => None,
     });
-    let (feedback, estimate, asks) = asked.unwrap();
-    assert_eq!((feedback.to_string().as_str(), estimate.tokens, estimate.calls), ("t1", 12_000, 2));
+    let (group, estimate, asks) = asked.unwrap();
+    assert_eq!((group.to_string().as_str(), estimate.tokens, estimate.calls), ("t1", 12_000, 2));
     assert_eq!(asks.len(), 2);
     assert!(
         asks.iter().all(|ask| ask.reasons == [Reason::Cost] && ask.expires_at_ms == Some(301_000))
