@@ -79,7 +79,9 @@ impl AwsStore {
         let active = ActiveItem::from_item(item)?.runs;
         let over = stream::iter(active).map(|run| async move {
             let meta = self.find_meta(&RunKey::new(user.tenant.clone(), run.clone())).await?;
-            Ok::<_, StoreError>((run, meta.is_none_or(|meta| !is_active(meta.status))))
+            let is_active = meta
+                .is_some_and(|meta| matches!(meta.status, RunStatus::Queued | RunStatus::Running));
+            Ok::<_, StoreError>((run, !is_active))
         });
         let over: Vec<(RunId, bool)> = over.buffered(LOOKUPS_AT_ONCE).try_collect().await?;
         let over: Vec<&RunId> = over.iter().filter(|(_, over)| *over).map(|(run, _)| run).collect();
@@ -104,10 +106,6 @@ pub(crate) fn active_run_removal(user: &UserKey, run: &RunId) -> ItemChange<'sta
         condition: "contains(#runs, :run)",
         values: values([(":runs", run_id_set([run])), (":run", text(run))]),
     }
-}
-
-fn is_active(status: RunStatus) -> bool {
-    matches!(status, RunStatus::Queued | RunStatus::Running)
 }
 
 fn run_id_set<'a>(runs: impl IntoIterator<Item = &'a RunId>) -> AttributeValue {

@@ -126,10 +126,16 @@ impl BucketFolder {
 
     /// Returns the text with the hash from the manifest, or an error message.
     async fn read_text(&self, file: &ListedText) -> Result<Arc<str>, String> {
-        let object = self
-            .read_small(&file.name, None, MAX_TEXT)
-            .await
-            .map_err(|failure| text_problem(&failure))?;
+        let result = self.read_small(&file.name, None, MAX_TEXT).await;
+        let object = result.map_err(|failure| match failure {
+            ReadFailure::Missing => {
+                format!("is not there, though {MANIFEST} names it: publish the folder again")
+            }
+            ReadFailure::TooLong
+            | ReadFailure::Refused(_)
+            | ReadFailure::NotModified
+            | ReadFailure::Unreachable => failure.to_sentence(),
+        })?;
         if sha256_hex(&object.bytes) != file.sha256 {
             return Err(format!("is not the text that {MANIFEST} names: publish the folder again"));
         }
@@ -166,18 +172,6 @@ impl TextFolder for BucketFolder {
             });
             Ok(texts.collect())
         })
-    }
-}
-
-fn text_problem(failure: &ReadFailure) -> String {
-    match failure {
-        ReadFailure::Missing => {
-            format!("is not there, though {MANIFEST} names it: publish the folder again")
-        }
-        ReadFailure::TooLong
-        | ReadFailure::Refused(_)
-        | ReadFailure::NotModified
-        | ReadFailure::Unreachable => failure.to_sentence(),
     }
 }
 

@@ -5,7 +5,6 @@ use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
-use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use djinn_runtime::port::secret::Secret;
 use tokio::sync::OnceCell;
 
@@ -128,12 +127,19 @@ impl Clients {
         };
         let key = self.settings.endpoints.key.as_ref().map_or(LOCAL_SECRET_KEY, Secret::reveal);
         let credentials = Credentials::new(LOCAL_ACCESS_KEY, key, None, None, "djinn-local");
+        let http = aws_smithy_http_client::Builder::new().pool_max_idle_per_host(MAX_IDLE);
+        // Root certificates are loaded only for TLS.
+        let http = if url.starts_with("http://") {
+            http.build_http()
+        } else {
+            http.tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build_https()
+        };
         SdkConfig::builder()
             .behavior_version(BEHAVIOR())
             .region(Region::new(LOCAL_REGION))
             .credentials_provider(SharedCredentialsProvider::new(credentials))
             .retry_config(self.retry_config())
-            .http_client(local_http_client(url))
+            .http_client(http)
             .endpoint_url(url)
             .build()
     }
@@ -169,15 +175,6 @@ fn unlimited_retries() -> RetryPartition {
 
 /// The SDK's defaults, pinned so that an update changes no behavior silently.
 const BEHAVIOR: fn() -> BehaviorVersion = BehaviorVersion::v2026_01_12;
-
-/// Creates the HTTP client for a local service, without root certificates if TLS is not used.
-fn local_http_client(url: &str) -> SharedHttpClient {
-    let client = aws_smithy_http_client::Builder::new().pool_max_idle_per_host(MAX_IDLE);
-    if url.starts_with("http://") {
-        return client.build_http();
-    }
-    client.tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build_https()
-}
 
 #[cfg(test)]
 pub(crate) mod tests {

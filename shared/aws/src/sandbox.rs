@@ -136,11 +136,7 @@ fn parse_output(output: &InvokeOutput) -> Result<FunctionReply, SandboxError> {
         let why = if is_late { "its time was over" } else { "see its log" };
         return Err(unavailable(&format!("the sandbox's function failed: {why}")));
     }
-    parse_reply(payload)
-}
-
-fn parse_reply(json: &[u8]) -> Result<FunctionReply, SandboxError> {
-    serde_json::from_slice(json).map_err(|error| {
+    serde_json::from_slice(payload).map_err(|error| {
         tracing::error!(%error, "the sandbox's function answered what is no answer");
         unavailable("the sandbox's function answered what is no answer: deploy the whole stack")
     })

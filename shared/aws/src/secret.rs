@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use aws_sdk_secretsmanager::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
+use aws_sdk_secretsmanager::error::ProvideErrorMetadata;
 use djinn_runtime::port::secret::{self, Secret, SecretError};
 
 use crate::clients::Clients;
@@ -25,26 +24,23 @@ impl AwsSecrets {
 impl secret::Secrets for AwsSecrets {
     async fn read_secret(&self, name: &str) -> Result<Secret, SecretError> {
         let request = self.clients.secrets().await.get_secret_value().secret_id(name);
-        match Box::pin(request.send()).await {
-            Ok(secret) => match secret.secret_string() {
-                Some(text) => Ok(Secret::new(text)),
-                None => Err(SecretError::Missing(format!("the secret `{name}` is not a text"))),
-            },
-            Err(error) => Err(secret_error(name, &error)),
+        let secret = Box::pin(request.send()).await.map_err(|error| {
+            let request = AwsRequest { operation: "GetSecretValue", on: name };
+            let text = store_error(request, &error).to_string();
+            match error.code() {
+                Some("AccessDeniedException" | "DecryptionFailure") => {
+                    SecretError::Missing(format!("the secret `{name}` may not be read"))
+                }
+                Some("ResourceNotFoundException") => {
+                    SecretError::Missing(format!("there is no secret `{name}`"))
+                }
+                _ => SecretError::Unavailable(text),
+            }
+        })?;
+        match secret.secret_string() {
+            Some(text) => Ok(Secret::new(text)),
+            None => Err(SecretError::Missing(format!("the secret `{name}` is not a text"))),
         }
-    }
-}
-
-fn secret_error(name: &str, error: &SdkError<GetSecretValueError>) -> SecretError {
-    let text = store_error(AwsRequest { operation: "GetSecretValue", on: name }, error).to_string();
-    match error.code() {
-        Some("AccessDeniedException" | "DecryptionFailure") => {
-            SecretError::Missing(format!("the secret `{name}` may not be read"))
-        }
-        Some("ResourceNotFoundException") => {
-            SecretError::Missing(format!("there is no secret `{name}`"))
-        }
-        _ => SecretError::Unavailable(text),
     }
 }
 

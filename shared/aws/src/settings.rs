@@ -148,11 +148,15 @@ impl Settings {
         };
         let schedules = match endpoints.lambda {
             Some(_) if SCHEDULE_GROUP.find_text(var).is_none() => None,
-            _ => Some(ScheduleSettings {
-                group: SCHEDULE_GROUP.require_text(var)?,
-                role_arn: SCHEDULE_ROLE_ARN.require_text(var)?,
-                executor_arn: parse_executor_arn(&executor)?,
-            }),
+            _ => {
+                let group = SCHEDULE_GROUP.require_text(var)?;
+                let role_arn = SCHEDULE_ROLE_ARN.require_text(var)?;
+                // A schedule's target is an ARN.
+                if !executor.starts_with("arn:") {
+                    return Err(EXECUTOR.refuse(&executor));
+                }
+                Some(ScheduleSettings { group, role_arn, executor_arn: executor.clone() })
+            }
         };
         let defaults = Self::new(TABLE_NAME.require_text(var)?, BUCKET.require_text(var)?);
         let object_days: u64 = OBJECT_DAYS.read_number(var)?;
@@ -171,15 +175,6 @@ fn read_endpoint(setting: &Setting, var: VarLookup<'_>) -> Result<Option<String>
             Err(setting.refuse(&url))
         }
         endpoint => Ok(endpoint),
-    }
-}
-
-/// Parses the executor's ARN, as a schedule's target.
-fn parse_executor_arn(executor: &str) -> Result<String, InvalidSetting> {
-    if executor.starts_with("arn:") {
-        Ok(executor.to_owned())
-    } else {
-        Err(EXECUTOR.refuse(executor))
     }
 }
 

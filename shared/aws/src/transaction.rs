@@ -152,12 +152,12 @@ fn refused_items(error: &TransactWriteItemsError) -> Option<RefusedItems> {
     let TransactWriteItemsError::TransactionCanceledException(canceled) = error else {
         return None;
     };
-    let reasons: Vec<_> = canceled.cancellation_reasons().iter().map(refused_item).collect();
+    let reasons = canceled.cancellation_reasons().iter().map(|reason| {
+        let is_refused = reason.code() == Some(CONDITION_FAILED);
+        is_refused.then(|| reason.item().cloned().unwrap_or_default())
+    });
+    let reasons: Vec<_> = reasons.collect();
     reasons.iter().any(Option::is_some).then_some(RefusedItems(reasons))
-}
-
-fn refused_item(reason: &CancellationReason) -> Option<Attributes> {
-    (reason.code() == Some(CONDITION_FAILED)).then(|| reason.item().cloned().unwrap_or_default())
 }
 
 /// Returns true if an item or the whole transaction exceeds the table's size limit.

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
-use aws_sdk_s3::primitives::ByteStream;
 use djinn_runtime::port::text_folder::MAX_TEXT;
 
 use crate::store::AwsStore;
@@ -68,8 +67,15 @@ pub(super) async fn read_small(
     let get = get.set_if_none_match(etag.map(str::to_owned));
     let result = async {
         let output = Box::pin(get.send()).await.map_err(|error| read_failure(&error))?;
-        let GetObjectOutput { e_tag, body, .. } = output;
-        Ok(SmallObject { etag: e_tag, bytes: collect_bytes(body, most).await? })
+        let GetObjectOutput { e_tag, mut body, .. } = output;
+        let mut bytes = Vec::new();
+        while let Some(piece) = body.try_next().await.map_err(|_| ReadFailure::Unreachable)? {
+            bytes.extend_from_slice(&piece);
+            if bytes.len() > most {
+                return Err(ReadFailure::TooLong);
+            }
+        }
+        Ok(SmallObject { etag: e_tag, bytes })
     };
     let result = tokio::time::timeout(MAX_WAIT, result).await;
     let result = result.unwrap_or(Err(ReadFailure::Unreachable));
@@ -86,16 +92,4 @@ fn read_failure(error: &SdkError<GetObjectError>) -> ReadFailure {
         }
         _ => ReadFailure::Unreachable,
     }
-}
-
-/// Reads all bytes of a body, or fails above the maximum.
-async fn collect_bytes(mut body: ByteStream, most: usize) -> Result<Vec<u8>, ReadFailure> {
-    let mut bytes = Vec::new();
-    while let Some(piece) = body.try_next().await.map_err(|_| ReadFailure::Unreachable)? {
-        bytes.extend_from_slice(&piece);
-        if bytes.len() > most {
-            return Err(ReadFailure::TooLong);
-        }
-    }
-    Ok(bytes)
 }

@@ -204,7 +204,13 @@ async fn pack(bytes: Vec<u8>) -> Result<(Vec<u8>, PackedBytes), SandboxError> {
 
 /// Returns a URL's host with its addresses, because the function has no DNS.
 async fn find_host(url: &str) -> Result<StoreHost, SandboxError> {
-    let (name, port) = split_host(url);
+    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let usual = if scheme == "http" { 80 } else { 443 };
+    let (name, port) = match authority.rsplit_once(':') {
+        Some((host, port)) => (host.to_owned(), port.parse().unwrap_or(usual)),
+        None => (authority.to_owned(), usual),
+    };
     let looked_up = {
         let name = name.clone();
         spawn_blocking(move || (name.as_str(), port).to_socket_addrs()).await
@@ -218,16 +224,5 @@ async fn find_host(url: &str) -> Result<StoreHost, SandboxError> {
         Err(unavailable("the bucket's address could not be looked up"))
     } else {
         Ok(StoreHost { name, addresses })
-    }
-}
-
-/// Splits a URL into host and port.
-fn split_host(url: &str) -> (String, u16) {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    let usual = if scheme == "http" { 80 } else { 443 };
-    match authority.rsplit_once(':') {
-        Some((host, port)) => (host.to_owned(), port.parse().unwrap_or(usual)),
-        None => (authority.to_owned(), usual),
     }
 }
