@@ -112,33 +112,6 @@ impl AgentSource {
     fn lock_known(&self) -> MutexGuard<'_, KnownAgents> {
         self.known_agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    async fn list_now(&self) -> Vec<Arc<dyn Tool>> {
-        let folder_texts = read_folders(&self.folders).await;
-        let mut known_agents = self.lock_known();
-        let earlier_problems = std::mem::take(&mut known_agents.problems);
-        let mut files = Vec::new();
-        for (path, texts) in folder_texts {
-            files.extend(known_agents.update_folder(path, texts));
-        }
-        let mut by_name: BTreeMap<String, [Option<ReadAgent>; 2]> = BTreeMap::new();
-        for (place, language) in [Language::En, Language::Zh].into_iter().enumerate() {
-            for agent in known_agents.list_agents(&files, language, &self.tools) {
-                let versions = by_name.entry(agent.spec.name.clone()).or_default();
-                if let Some(room) = versions.get_mut(place) {
-                    *room = Some(agent);
-                }
-            }
-        }
-        known_agents.problems.difference(&earlier_problems).for_each(|problem| {
-            tracing::warn!(problem, "agents stay as they last were, or are left out");
-        });
-        let tools = by_name.into_values().filter_map(|[en, zh]| {
-            let tool = AgentTool::of_files(en.map(|agent| agent.spec), zh.map(|agent| agent.spec))?;
-            Some(Arc::new(tool) as Arc<dyn Tool>)
-        });
-        tools.collect()
-    }
 }
 
 impl KnownAgents {
@@ -196,7 +169,33 @@ impl ToolSource for AgentSource {
         &'a self,
         _: &'a ToolAudience,
     ) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolSourceError>> {
-        Box::pin(async { Ok(self.list_now().await) })
+        Box::pin(async {
+            let folder_texts = read_folders(&self.folders).await;
+            let mut known_agents = self.lock_known();
+            let earlier_problems = std::mem::take(&mut known_agents.problems);
+            let mut files = Vec::new();
+            for (path, texts) in folder_texts {
+                files.extend(known_agents.update_folder(path, texts));
+            }
+            let mut by_name: BTreeMap<String, [Option<ReadAgent>; 2]> = BTreeMap::new();
+            for (place, language) in [Language::En, Language::Zh].into_iter().enumerate() {
+                for agent in known_agents.list_agents(&files, language, &self.tools) {
+                    let versions = by_name.entry(agent.spec.name.clone()).or_default();
+                    if let Some(room) = versions.get_mut(place) {
+                        *room = Some(agent);
+                    }
+                }
+            }
+            known_agents.problems.difference(&earlier_problems).for_each(|problem| {
+                tracing::warn!(problem, "agents stay as they last were, or are left out");
+            });
+            let tools = by_name.into_values().filter_map(|[en, zh]| {
+                let tool =
+                    AgentTool::of_files(en.map(|agent| agent.spec), zh.map(|agent| agent.spec))?;
+                Some(Arc::new(tool) as Arc<dyn Tool>)
+            });
+            Ok(tools.collect())
+        })
     }
 
     fn is_same_for_all(&self) -> bool {

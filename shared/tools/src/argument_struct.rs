@@ -8,7 +8,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
-use serde_path_to_error::{Path, Segment};
+use serde_path_to_error::Segment;
 
 /// Returns the schema of an argument struct for providers: without references, number formats and `null`,
 /// because models may omit optional fields.
@@ -75,9 +75,22 @@ pub(crate) fn read_arguments<A: DeserializeOwned>(
 ) -> Result<A, String> {
     let arguments = arguments.iter().map(|(name, value)| (name.clone(), with_integers(value)));
     let result = serde_path_to_error::deserialize(Value::Object(arguments.collect()));
-    result.map_err(|error| match to_pointer(error.path()).as_str() {
-        "" => error.inner().to_string(),
-        path => format!("{path}: {}", error.inner()),
+    result.map_err(|error| {
+        // The path in the form of the schema check: `/files/0/name`.
+        let mut path = String::new();
+        for segment in error.path().iter() {
+            // Writing into a text cannot fail.
+            let _ = match segment {
+                Segment::Seq { index } => write!(path, "/{index}"),
+                Segment::Map { key } => write!(path, "/{key}"),
+                Segment::Enum { variant } => write!(path, "/{variant}"),
+                Segment::Unknown => write!(path, "/?"),
+            };
+        }
+        match path.as_str() {
+            "" => error.inner().to_string(),
+            path => format!("{path}: {}", error.inner()),
+        }
     })
 }
 
@@ -97,20 +110,6 @@ fn with_integers(value: &Value) -> Value {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
-}
-
-/// Returns the path in the form of the schema check: `/files/0/name`.
-fn to_pointer(path: &Path) -> String {
-    path.iter().fold(String::new(), |mut pointer, segment| {
-        // Writing into a text cannot fail.
-        let _ = match segment {
-            Segment::Seq { index } => write!(pointer, "/{index}"),
-            Segment::Map { key } => write!(pointer, "/{key}"),
-            Segment::Enum { variant } => write!(pointer, "/{variant}"),
-            Segment::Unknown => write!(pointer, "/?"),
-        };
-        pointer
-    })
 }
 
 #[cfg(test)]

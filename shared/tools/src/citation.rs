@@ -76,19 +76,18 @@ impl CitedText {
             self.text.push_str(before);
             rest = match read_citation(mark) {
                 Some(citation) => self.add_citation(citation, sources),
-                None => self.add_mark(mark, before.ends_with('\\')),
+                // Code, or a mark that starts no citation, is copied.
+                None => {
+                    let is_escaped = before.ends_with('\\');
+                    let code = if is_escaped { None } else { read_code_span(mark) };
+                    let first = mark.chars().next().map_or(0, char::len_utf8);
+                    let (head, after) = mark.split_at(code.map_or(first, str::len));
+                    self.text.push_str(head);
+                    after
+                }
             };
         }
         self.text.push_str(rest);
-    }
-
-    /// Copies code, or a mark that starts no citation. Returns the rest.
-    fn add_mark<'a>(&mut self, mark: &'a str, is_escaped: bool) -> &'a str {
-        let first = mark.chars().next().map_or(0, char::len_utf8);
-        let code = if is_escaped { None } else { read_code_span(mark) };
-        let (head, after) = mark.split_at(code.map_or(first, str::len));
-        self.text.push_str(head);
-        after
     }
 
     /// Copies the valid part of a citation, and drops a link definition's line. Returns the rest.

@@ -84,7 +84,11 @@ impl<F: Files + Send + Sync> CiteTool<F> {
             sources.iter().zip(1..).filter(|(_, number)| cited_text.cited.contains(number));
         let entries = entries.map(|(source, number)| {
             let title = if source.title.is_empty() { &source.url } else { &source.title };
-            json!({"number": number, "title": escape_words(&one_line(title)), "url": escape_url(&source.url)})
+            // No character ends the link's label or address, or is read as Markdown.
+            let title = escape_characters(&one_line(title), "\\[]<>`", |c| format!("\\{c}"));
+            let url =
+                escape_characters(&source.url, "()<>`\\ ", |c| format!("%{:02X}", u32::from(c)));
+            json!({"number": number, "title": title, "url": url})
         });
         let values = json!({
             "text": cited_text.text, "sources": entries.collect::<Vec<_>>(),
@@ -176,16 +180,6 @@ fn clean_name(query: &str) -> String {
         |character: &char| !character.is_control() && !BAD_NAME_CHARACTERS.contains(*character);
     let name: String = one_line(query).chars().filter(is_good).take(MAX_NAME).collect();
     name.trim_matches([' ', '.']).to_owned()
-}
-
-/// Escapes a link's label, so that no character ends the label or is read as Markdown.
-fn escape_words(words: &str) -> String {
-    escape_characters(words, "\\[]<>`", |character| format!("\\{character}"))
-}
-
-/// Escapes a link's URL, so that no character ends the address.
-fn escape_url(url: &str) -> String {
-    escape_characters(url, "()<>`\\ ", |character| format!("%{:02X}", u32::from(character)))
 }
 
 fn escape_characters(text: &str, bad: &str, escape: impl Fn(char) -> String) -> String {

@@ -37,7 +37,15 @@ pub fn parse_content_policy<S: Secrets + 'static>(
     var: VarLookup<'_>,
     secrets: S,
 ) -> Result<ContentPolicy, InvalidSetting> {
-    let deny = parse_deny_list(var)?;
+    let deny = match DENY_LIST.find_text(var) {
+        Some(text) => {
+            let phrases: Vec<String> =
+                serde_json::from_str(&text).map_err(|_| DENY_LIST.refuse(&text))?;
+            let wrong = |bad| DENY_LIST.refuse_for(&format!("a JSON list of {bad}"), &text);
+            DenyList::new(&phrases).map_err(wrong)?
+        }
+        None => DenyList::default(),
+    };
     let timeout = Duration::from_millis(CONTENT_CHECKER_TIMEOUT_MS.read_number(var)?);
     let fails_open = CONTENT_CHECKER_FAILS.find_choice(var)? == Some("open");
     let key = parse_key(var)?;
@@ -49,13 +57,6 @@ pub fn parse_content_policy<S: Secrets + 'static>(
         deny,
         check_policy: Some(CheckPolicy { checker: std::sync::Arc::new(checker), fails_open }),
     })
-}
-
-fn parse_deny_list(var: VarLookup<'_>) -> Result<DenyList, InvalidSetting> {
-    let Some(text) = DENY_LIST.find_text(var) else { return Ok(DenyList::default()) };
-    let phrases: Vec<String> = serde_json::from_str(&text).map_err(|_| DENY_LIST.refuse(&text))?;
-    let wrong = |bad| DENY_LIST.refuse_for(&format!("a JSON list of {bad}"), &text);
-    DenyList::new(&phrases).map_err(wrong)
 }
 
 fn parse_url(text: &str) -> Result<Url, InvalidSetting> {
@@ -130,22 +131,6 @@ impl<S: Secrets> HttpChecker<S> {
             .build()
             .map_err(|_| InvalidSetting::new(CONTENT_CHECKER.name, "reachable over HTTP", "it"))?;
         Ok(Self { http, url, key, cached_key: Mutex::default(), secrets, timeout })
-    }
-
-    async fn request_verdict(&self, check: ContentCheck<'_>) -> Result<Verdict, CheckError> {
-        let response = tokio::time::timeout(self.timeout, self.post_check(check));
-        let answer = response.await.map_err(|_| {
-            CheckError(format!("the checker took more than {} ms", self.timeout.as_millis()))
-        })??;
-        match serde_json::from_slice(&answer) {
-            Ok(CheckerResponse::Allow) => Ok(Verdict::Allow),
-            Ok(CheckerResponse::Refuse { reason }) => Ok(Verdict::Refuse { reason }),
-            Ok(CheckerResponse::Replace { text, texts }) => {
-                let texts = texts.or_else(|| text.map(|text| vec![text])).unwrap_or_default();
-                check_replacement(texts, check.texts)
-            }
-            Err(_) => Err(check_error("the checker's answer cannot be read")),
-        }
     }
 
     async fn post_check(&self, check: ContentCheck<'_>) -> Result<Vec<u8>, CheckError> {
@@ -227,7 +212,21 @@ fn check_error(why: &str) -> CheckError {
 
 impl<S: Secrets> Checker for HttpChecker<S> {
     fn check<'a>(&'a self, check: ContentCheck<'a>) -> BoxFuture<'a, Result<Verdict, CheckError>> {
-        Box::pin(self.request_verdict(check))
+        Box::pin(async move {
+            let response = tokio::time::timeout(self.timeout, self.post_check(check));
+            let answer = response.await.map_err(|_| {
+                CheckError(format!("the checker took more than {} ms", self.timeout.as_millis()))
+            })??;
+            match serde_json::from_slice(&answer) {
+                Ok(CheckerResponse::Allow) => Ok(Verdict::Allow),
+                Ok(CheckerResponse::Refuse { reason }) => Ok(Verdict::Refuse { reason }),
+                Ok(CheckerResponse::Replace { text, texts }) => {
+                    let texts = texts.or_else(|| text.map(|text| vec![text])).unwrap_or_default();
+                    check_replacement(texts, check.texts)
+                }
+                Err(_) => Err(check_error("the checker's answer cannot be read")),
+            }
+        })
     }
 }
 

@@ -234,7 +234,16 @@ impl<F: Files + Send + Sync> TypedTool for FileTool<F> {
             name: "file_tool".to_owned(),
             words: self.prompts.describe_tool(language, prompt::TOOL_FILE),
             effect: EffectClass::Idempotent,
-            policy: tool_policy(),
+            // Written files are visible to others, reads change nothing. Content read is tainted separately.
+            policy: ToolPolicy {
+                risk: Risk::Medium,
+                safe_arguments: Some(SafeArguments {
+                    argument: "command".to_owned(),
+                    values: vec!["get".to_owned()],
+                }),
+                estimate: Estimate { tokens: 1_000, ms: 500, calls: 1, ..Estimate::default() },
+                ..ToolPolicy::default()
+            },
             // A document waits for the sandbox.
             timeout: self.sandbox.call_timeout().max(Duration::from_secs(30)),
             visible: false,
@@ -251,18 +260,6 @@ impl<F: Files + Send + Sync> TypedTool for FileTool<F> {
             FileCommand::Get => self.get_file(context, &arguments).await,
             FileCommand::Upload => self.upload_file(context, &arguments).await,
         }
-    }
-}
-
-/// Returns the policy: written files are visible to others, reads change nothing. Content read is tainted
-/// separately.
-fn tool_policy() -> ToolPolicy {
-    let values = vec!["get".to_owned()];
-    ToolPolicy {
-        risk: Risk::Medium,
-        safe_arguments: Some(SafeArguments { argument: "command".to_owned(), values }),
-        estimate: Estimate { tokens: 1_000, ms: 500, calls: 1, ..Estimate::default() },
-        ..ToolPolicy::default()
     }
 }
 

@@ -155,11 +155,6 @@ impl BlockState {
     }
 }
 
-/// Returns a block's report about itself, possibly forged by foreign code.
-fn read_block_value(answer: &SandboxAnswer) -> BlockValue {
-    serde_json::from_value(answer.value.clone()).unwrap_or_default()
-}
-
 impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
     type Arguments = PythonArguments;
 
@@ -195,7 +190,9 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
         let answer =
             answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
         let products = self.keep_products(context, code, &answer.products).await?;
-        let block_value = read_block_value(&answer);
+        // The block's report about itself, possibly forged by foreign code.
+        let block_value: BlockValue =
+            serde_json::from_value(answer.value.clone()).unwrap_or_default();
         let text = self.tell_answer(context, &answer, &block_value, &products, &left_behind);
         let state =
             self.keep_state(context, earlier, code, &block_value, answer).await.map(Box::new);

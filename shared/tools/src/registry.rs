@@ -51,7 +51,30 @@ impl ToolRegistry {
     /// # Errors
     /// Returns [`RegistrationError`] if the tool cannot be offered to models.
     pub fn register_tool(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistrationError> {
-        let name = check_tool(&*tool)?;
+        let en = tool.spec(Language::En);
+        let zh = tool.spec(Language::Zh);
+        let name = en.name;
+        if !is_valid_name(&name) {
+            return Err(RegistrationError::BadName(name));
+        }
+        if RESERVED_NAMES.contains(&name.as_str()) {
+            return Err(RegistrationError::BuiltIn(name));
+        }
+        if zh.name != name {
+            return Err(RegistrationError::TwoNames(name, zh.name));
+        }
+        if en.description.trim().is_empty() || zh.description.trim().is_empty() {
+            return Err(RegistrationError::NoDescription(name));
+        }
+        for schema in [en.schema, zh.schema] {
+            let is_object = schema.get("type").is_some_and(|kind| kind == "object");
+            if !is_object || !ArgumentSchema::new(&schema).is_valid() {
+                return Err(RegistrationError::NoObject(name));
+            }
+        }
+        if en.timeout_ms == 0 || zh.timeout_ms == 0 {
+            return Err(RegistrationError::NoTime(name));
+        }
         if self.0.contains_key(&name) {
             return Err(RegistrationError::Duplicate(name));
         }
@@ -63,35 +86,6 @@ impl ToolRegistry {
     #[must_use]
     pub fn into_toolbox(self) -> Toolbox {
         self.0.into_values().fold(Toolbox::default(), Toolbox::with_tool)
-    }
-}
-
-/// Returns the name of a valid tool.
-fn check_tool(tool: &dyn Tool) -> Result<String, RegistrationError> {
-    let en = tool.spec(Language::En);
-    let zh = tool.spec(Language::Zh);
-    let name = en.name;
-    if !is_valid_name(&name) {
-        return Err(RegistrationError::BadName(name));
-    }
-    if RESERVED_NAMES.contains(&name.as_str()) {
-        return Err(RegistrationError::BuiltIn(name));
-    }
-    if zh.name != name {
-        return Err(RegistrationError::TwoNames(name, zh.name));
-    }
-    if en.description.trim().is_empty() || zh.description.trim().is_empty() {
-        return Err(RegistrationError::NoDescription(name));
-    }
-    for schema in [en.schema, zh.schema] {
-        let is_object = schema.get("type").is_some_and(|kind| kind == "object");
-        if !is_object || !ArgumentSchema::new(&schema).is_valid() {
-            return Err(RegistrationError::NoObject(name));
-        }
-    }
-    match en.timeout_ms.min(zh.timeout_ms) {
-        0 => Err(RegistrationError::NoTime(name)),
-        _ => Ok(name),
     }
 }
 

@@ -185,11 +185,6 @@ impl<F: Files + Send + Sync> SearchTool<F> {
     }
 }
 
-/// Returns the time until which a round starting now waits for documents.
-fn documents_deadline() -> Instant {
-    Instant::now() + DOCUMENTS_UNTIL
-}
-
 /// Reads a document, or returns a sentence about the timeout.
 async fn read_in_time(
     (sandbox, prompts): (&dyn Sandbox, &Prompts),
@@ -269,17 +264,6 @@ fn shorten_findings(findings: &QueryFindings) -> QueryFindings {
     QueryFindings { query: findings.query.clone(), pages: pages.collect() }
 }
 
-/// Returns the engines' hits beyond the requested number.
-fn list_others(result: &QueryResult) -> OtherFindings {
-    let pages = result.others.iter().map(|hit| SearchedPage {
-        title: hit.title.clone(),
-        url: hit.url.clone(),
-        excerpt: hit.snippet.clone(),
-    });
-    let findings = QueryFindings { query: result.query.clone(), pages: pages.collect() };
-    OtherFindings { found: findings, is_cut: result.is_cut }
-}
-
 impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
     type Arguments = SearchArguments;
 
@@ -307,7 +291,7 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
         context: &ToolContext,
         arguments: SearchArguments,
     ) -> Result<ToolOutput, ToolError> {
-        let until = documents_deadline();
+        let until = Instant::now() + DOCUMENTS_UNTIL;
         let queries = self.check_queries(context, arguments.queries)?;
         let mut state = SearchState::load(&*self.files, &self.prompts, context).await?;
         let SearchAnswer { mut results, problems } = self.search(context, queries).await?;
@@ -322,7 +306,13 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
         let short_findings = findings.iter().map(shorten_findings).collect();
         state.findings.extend(findings);
         for result in &results {
-            state.add_others(list_others(result));
+            let others = result.others.iter().map(|hit| SearchedPage {
+                title: hit.title.clone(),
+                url: hit.url.clone(),
+                excerpt: hit.snippet.clone(),
+            });
+            let found = QueryFindings { query: result.query.clone(), pages: others.collect() };
+            state.add_others(OtherFindings { found, is_cut: result.is_cut });
         }
         let text = self.tell_round(context, &results, &readings, &problems, &mut state);
         let state = Some(state.keep(&*self.files, &self.prompts, context).await?);
@@ -387,7 +377,7 @@ mod tests {
         let target = PageTarget::new(&*url);
         let document = ForeignDocument { url, media_type, name, content: b"%PDF-1.7".to_vec() };
         let means: (&dyn Sandbox, &Prompts) = (&SilentSandbox, &prompts);
-        let until = documents_deadline();
+        let until = Instant::now() + DOCUMENTS_UNTIL;
         let reading = read_in_time(means, &context(false), document, &target, until).await;
         assert_eq!(reading.err().unwrap(), "The site took too long.");
     }

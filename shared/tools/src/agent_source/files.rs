@@ -69,22 +69,18 @@ pub(super) fn check_files<'a>(
     let agents = with_shipped(agents, language)?;
     let mut tools = tools.clone();
     if !whole {
-        tools.extend(named_elsewhere(&agents));
+        // Names of tools and agents that these files do not define are left to other folders.
+        let own: BTreeSet<&str> = agents.iter().map(|agent| agent.spec.name.as_str()).collect();
+        let tool_names = agents.iter().flat_map(|agent| {
+            let spec = &agent.spec;
+            spec.tools.iter().chain(&spec.before).chain(&spec.after)
+        });
+        tools.extend(tool_names.filter(|name| !own.contains(name.as_str())).cloned());
     }
     match check_agents(&agents, &tools).into_iter().next() {
         Some(problem) => Err(problem),
         None => Ok(agents_by_file),
     }
-}
-
-/// Returns the tools and agents named in these agents' files but not defined there.
-fn named_elsewhere(agents: &[ReadAgent]) -> impl Iterator<Item = String> {
-    let own: BTreeSet<&str> = agents.iter().map(|agent| agent.spec.name.as_str()).collect();
-    let tool_names = agents.iter().flat_map(|agent| {
-        let spec = &agent.spec;
-        spec.tools.iter().chain(&spec.before).chain(&spec.after)
-    });
-    tool_names.filter(move |name| !own.contains(name.as_str())).cloned()
 }
 
 /// Returns a deployment's agents, and our own agents without a replacement.

@@ -25,11 +25,14 @@ pub(super) fn split_code(text: &str) -> Vec<(bool, &str)> {
                     part = at;
                 }
             }
-            Some(fence) if closes_code(line, fence) => {
-                parts.push((true, text.get(part..end).unwrap_or_default()));
-                (open, part) = (None, end);
+            Some(fence) => {
+                let line = line.trim_start_matches([' ', '\t', '>']).trim_end();
+                let is_closed = line.starts_with(fence) && read_fence(line) == Some(line);
+                if is_closed {
+                    parts.push((true, text.get(part..end).unwrap_or_default()));
+                    (open, part) = (None, end);
+                }
             }
-            Some(_) => {}
         }
         at = end;
     }
@@ -43,11 +46,6 @@ fn read_fence(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(mark);
     let fence = line.strip_suffix(rest)?;
     (fence.len() >= 3 && !(mark == '`' && rest.contains('`'))).then_some(fence)
-}
-
-fn closes_code(line: &str, fence: &str) -> bool {
-    let line = line.trim_start_matches([' ', '\t', '>']).trim_end();
-    line.starts_with(fence) && read_fence(line) == Some(line)
 }
 
 /// Returns a line without the markers of lists and quotations.
