@@ -51,7 +51,17 @@ impl RobotsCache {
     /// Returns the reason if a page must not be read; `None` if the site allows the page.
     pub(crate) async fn find_refusal(&self, egress: &Egress, url: &Url) -> Option<String> {
         let rules = self.find_site(&url.origin().ascii_serialization());
-        rules.get_or_init(|| fetch_rules(egress, url)).await;
+        let fetch_rules = async || {
+            let Ok(address) = url.join("/robots.txt") else {
+                return SiteRules::Known(Robots::allow_all());
+            };
+            let request = EgressRequest::get(address.as_str()).with_header("User-Agent", AGENT);
+            let answer = egress.send(EgressRequest { max_bytes: MAX_BYTES, ..request }).await;
+            let host = url.host_str().unwrap_or_default().to_owned();
+            let reading = spawn_blocking(move || read_rules(answer, &host));
+            reading.await.unwrap_or_else(|_| SiteRules::Unknown(UNREADABLE.to_owned()))
+        };
+        rules.get_or_init(fetch_rules).await;
         let url = url.clone();
         // In a blocking thread, because up to 40 000 patterns are compared with the URL.
         let comparison = spawn_blocking(move || rules.get().map(|rules| rules.find_refusal(&url)));
@@ -95,15 +105,6 @@ impl SiteRules {
             Self::Unknown(why) => Some(why.clone()),
         }
     }
-}
-
-async fn fetch_rules(egress: &Egress, url: &Url) -> SiteRules {
-    let Ok(address) = url.join("/robots.txt") else { return SiteRules::Known(Robots::allow_all()) };
-    let request = EgressRequest::get(address.as_str()).with_header("User-Agent", AGENT);
-    let answer = egress.send(EgressRequest { max_bytes: MAX_BYTES, ..request }).await;
-    let host = url.host_str().unwrap_or_default().to_owned();
-    let reading = spawn_blocking(move || read_rules(answer, &host));
-    reading.await.unwrap_or_else(|_| SiteRules::Unknown(UNREADABLE.to_owned()))
 }
 
 fn read_rules(answer: Result<EgressResponse, EgressError>, host: &str) -> SiteRules {

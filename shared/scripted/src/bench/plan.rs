@@ -29,7 +29,17 @@ pub struct PlanBench {
 /// Responds from the request alone, so that any number of runs may be active.
 pub(crate) fn respond(bench: &PlanBench, request: &RecordedRequest) -> ScriptedResponse {
     if request.offers_tool(PLANNING) {
-        return make_plan(bench, request);
+        if request.answered_calls().any(|(call, _)| call.tool == PLANNING) {
+            return ScriptedResponse::default()
+                .say("Done.")
+                .call(PLANNING, json!({"command": "finish"}));
+        }
+        let steps: Vec<String> = (1..=bench.steps).map(|n| format!("Part {n}: write it")).collect();
+        let waits_for: Vec<[usize; 0]> = vec![[]; bench.steps];
+        return ScriptedResponse::default().say("In parts.").call(
+            PLANNING,
+            json!({"command": "create", "title": "Parts", "steps": steps, "depends_on": waits_for}),
+        );
     }
     if request.text().contains("$$$") {
         return ScriptedResponse::default().reply("All is done.");
@@ -42,19 +52,4 @@ pub(crate) fn respond(bench: &PlanBench, request: &RecordedRequest) -> ScriptedR
     } else {
         response
     }
-}
-
-fn make_plan(bench: &PlanBench, request: &RecordedRequest) -> ScriptedResponse {
-    let has_plan = request.answered_calls().any(|(call, _)| call.tool == PLANNING);
-    if has_plan {
-        return ScriptedResponse::default()
-            .say("Done.")
-            .call(PLANNING, json!({"command": "finish"}));
-    }
-    let steps: Vec<String> = (1..=bench.steps).map(|n| format!("Part {n}: write it")).collect();
-    let waits_for: Vec<[usize; 0]> = vec![[]; bench.steps];
-    ScriptedResponse::default().say("In parts.").call(
-        PLANNING,
-        json!({"command": "create", "title": "Parts", "steps": steps, "depends_on": waits_for}),
-    )
 }

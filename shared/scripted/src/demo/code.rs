@@ -36,7 +36,12 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     let words = detect_language(task);
     let results = request.answered_calls().filter(|(call, _)| call.tool == CODE_TOOL);
     if let Some((_, result)) = results.last() {
-        let output = printed_text(&result.text);
+        // The block's output in our prompt `tool/python_result`; the whole result without output.
+        let output = ["It printed:", "打印内容："]
+            .iter()
+            .find_map(|heading| result.text.split_once(heading))
+            .map_or(result.text.as_str(), |(_, output)| output.trim_start());
+        let output = output.split("\n\n").next().unwrap_or_default().trim_end();
         return Some(ScriptedResponse::default().reply(words.drawn_chart(output)));
     }
     let Some(file) = csv_file(task, request) else {
@@ -48,13 +53,4 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
         .replace("CHART", words.chart_name());
     let response = ScriptedResponse::default().say(words.drawing_notice(&file));
     Some(response.call(CODE_TOOL, json!({"code": block})))
-}
-
-/// Returns the output of a block: our prompt `tool/python_result`; or the whole result without output.
-fn printed_text(result: &str) -> &str {
-    let output = ["It printed:", "打印内容："]
-        .iter()
-        .find_map(|heading| result.split_once(heading))
-        .map_or(result, |(_, output)| output.trim_start());
-    output.split("\n\n").next().unwrap_or_default().trim_end()
 }

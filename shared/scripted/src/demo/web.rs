@@ -36,7 +36,17 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     }
     let words = detect_language(question);
     if request.offers_tool(PLANNING) {
-        return Some(plan_search(words, request));
+        if request.answered_calls().any(|(call, _)| call.tool == PLANNING) {
+            return Some(finish_plan(words.search_done()));
+        }
+        // Both sides of the question are searched in parallel.
+        return Some(ScriptedResponse::default().say(words.search_plan_notice()).call(
+            PLANNING,
+            json!({
+                "command": "create", "title": words.search_title(),
+                "steps": words.search_steps(), "depends_on": [[], []],
+            }),
+        ));
     }
     let answer = request.answered_calls().find(|(call, _)| call.tool == SEARCH_AGENT);
     if let Some((_, answer)) = answer {
@@ -92,16 +102,4 @@ fn read_page(part: &str) -> Option<(usize, &str)> {
     let end =
         line.find(". ").map(|at| at + 1).or_else(|| line.find('。').map(|at| at + '。'.len_utf8()));
     Some((number.parse().ok()?, line.get(..end.unwrap_or(line.len()))?))
-}
-
-/// Creates a plan with one step per side of the question, searched in parallel.
-fn plan_search(words: DemoLanguage, request: &RecordedRequest) -> ScriptedResponse {
-    let steps = words.search_steps();
-    if request.answered_calls().any(|(call, _)| call.tool == PLANNING) {
-        return finish_plan(words.search_done());
-    }
-    ScriptedResponse::default().say(words.search_plan_notice()).call(
-        PLANNING,
-        json!({"command": "create", "title": words.search_title(), "steps": steps, "depends_on": [[], []]}),
-    )
 }

@@ -39,19 +39,16 @@ pub(super) fn card_end(text: &str, at: usize, to: usize) -> Option<usize> {
         if !is_whole && *digits < MIN_GROUP && length < MIN_DIGITS + MIN_GROUP {
             break;
         }
-        if is_card(number) && can_end_at(text, *end) {
+        let beginning = number.iter().take(4).fold(0, |sum, digit| sum * 10 + u32::from(*digit));
+        let is_given_out = NETWORKS.iter().any(|(first, last, fewest, most)| {
+            (first..=last).contains(&&beginning) && (fewest..=most).contains(&&length)
+        });
+        let is_card = length >= MIN_DIGITS && is_given_out && is_luhn_valid(number);
+        if is_card && can_end_at(text, *end) {
             longest = Some(*end);
         }
     }
     longest
-}
-
-fn is_card(number: &[u8]) -> bool {
-    let beginning = number.iter().take(4).fold(0, |sum, digit| sum * 10 + u32::from(*digit));
-    let is_given_out = NETWORKS.iter().any(|(first, last, fewest, most)| {
-        (first..=last).contains(&&beginning) && (fewest..=most).contains(&&number.len())
-    });
-    number.len() >= MIN_DIGITS && is_given_out && is_luhn_valid(number)
 }
 
 /// Returns true if the last digit is the check digit of the others (Luhn; ISO/IEC 7812-1, annex B).
