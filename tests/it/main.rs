@@ -13,6 +13,7 @@ mod agent_plans;
 mod agents;
 mod answer;
 mod attachments;
+mod audit;
 mod bad_inputs;
 mod bad_plan;
 mod budget;

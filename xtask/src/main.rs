@@ -54,8 +54,8 @@ enum TaskCommand {
         override_usage = "cargo xtask eval --suite SUITE [--base-url URL [--key KEY]] [--only N] [--require SHARE]"
     )]
     Eval(eval::EvalArguments),
-    /// Shows the journal of a run: the input and the resulting facts of each record.
-    #[command(override_usage = "cargo xtask journal RUN|FILE [--tree] [--json]")]
+    /// Shows the journal of a run: the input and the resulting facts of each record. Or verifies the records.
+    #[command(override_usage = "cargo xtask journal RUN|FILE [--tree] [--json] [--verify]")]
     Journal(journal::JournalArguments),
     /// Creates an API key, and its line for `DJINN_API_KEYS`.
     #[command(override_usage = "cargo xtask key --tenant TENANT --user USER")]

@@ -224,7 +224,7 @@ const OWN: &[Operation] = &[
         "Lists human requests and resolutions, one per line with the hash of its journal record.",
         &[],
         &[Answer { status: 200, body: Content::Lines, about: "JSON objects, one per line." }],
-        &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
+        &[RunNotFound, RunExpired, AskerOnly, ShareEnded, JournalAltered],
     ),
     post(
         "/runs/{run}/stop",

@@ -28,7 +28,7 @@ pub use log::{log_to_stderr, log_with_observer};
 pub use private::create_private_dir;
 pub use python::{PythonError, prepare_python};
 pub use sandbox::Walls;
-pub use saved_run::{SavedRunError, read_saved_run};
+pub use saved_run::{SavedRunError, VerifiedJournal, read_saved_run, verify_saved_run};
 pub use serve::ServeTimeouts;
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};
 pub use system::{LocalWorld, System, SystemError, SystemOptions, Var, run_executor};

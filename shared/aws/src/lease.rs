@@ -1,5 +1,6 @@
 //! Leases: updates of a run's metadata.
 
+use djinn_core::journal::ChainHead;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::Lease;
 use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
@@ -74,17 +75,23 @@ impl Leases for AwsStore {
         key: &RunKey,
         lease: &Lease,
         status: RunStatus,
+        head: Option<&ChainHead>,
     ) -> Result<(), StoreError> {
-        let change = ItemChange {
-            key: RunItem::key(key),
-            expression: "SET #status = :status REMOVE #holder, #until_ms",
-            condition: STILL_OURS,
-            values: values([
-                (":holder", text(&lease.holder)),
-                (":epoch", number(&lease.epoch)),
-                (":status", text(status.as_str())),
-            ]),
+        let mut values = values([
+            (":holder", text(&lease.holder)),
+            (":epoch", number(&lease.epoch)),
+            (":status", text(status.as_str())),
+        ]);
+        let expression = match head {
+            Some(head) => {
+                values.insert(":records".to_owned(), number(&head.records));
+                values.insert(":hash".to_owned(), text(&head.hash));
+                "SET #status = :status, #records = :records, #hash = :hash REMOVE #holder, #until_ms"
+            }
+            None => "SET #status = :status REMOVE #holder, #until_ms",
         };
+        let key = RunItem::key(key);
+        let change = ItemChange { key, expression, condition: STILL_OURS, values };
         match self.update_item(change).await? {
             ChangeResult::Done(_) | ChangeResult::Refused(_) => Ok(()),
         }

@@ -140,6 +140,8 @@ codes! {
     StoreUnavailable = "store_unavailable";
     /// The stored data of a run, a session or a file is permanently unreadable.
     StoredDataUnreadable = "stored_data_unreadable";
+    /// A record of the run's journal is missing, or not as it was written.
+    JournalAltered = "journal_altered";
     /// An internal error: a bug in Djinn.
     Internal = "internal";
 

@@ -138,6 +138,12 @@ impl Journal {
         Ok(())
     }
 
+    /// Returns the head of the chain of the records so far.
+    #[must_use]
+    pub fn chain_head(&self) -> ChainHead {
+        ChainHead { records: self.next_number, hash: self.head.clone() }
+    }
+
     /// Sets the hash of the last record, which a store has just written.
     pub fn set_head(&mut self, hash: RecordHash) {
         self.head = hash;

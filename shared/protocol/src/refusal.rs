@@ -79,6 +79,7 @@ const STATUSES: [(u16, &[Code]); 15] = [
         &[
             Code::Internal,
             Code::StoredDataUnreadable,
+            Code::JournalAltered,
             Code::StepsUsedUp,
             Code::ToolCallsUsedUp,
             Code::RepeatedCalls,

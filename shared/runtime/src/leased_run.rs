@@ -75,7 +75,7 @@ pub(crate) async fn take_over<P: Ports>(
         }
         Err(error) => {
             // Otherwise the run stays locked until the lease lapses.
-            ports.store().release_lease(key, &lease, RunStatus::Running).await?;
+            ports.store().release_lease(key, &lease, RunStatus::Running, None).await?;
             return Err(error);
         }
     };

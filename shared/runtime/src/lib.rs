@@ -30,4 +30,5 @@ pub mod sleep;
 pub mod telemetry;
 pub mod text_response;
 pub mod texts;
+pub mod verification;
 pub mod world;

@@ -79,28 +79,6 @@ pub(crate) fn has_final_entry(record: &Record) -> bool {
     record.entries.iter().any(|entry| matches!(entry.event, Event::RunEnded(_)))
 }
 
-/// Reads a journal up to its first gap.
-///
-/// # Errors
-/// Returns [`StoreError`] if the journal cannot be read, or the error of `see`.
-pub(crate) async fn read_records<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    mut see: impl FnMut(&Record) -> Result<(), StoreError> + Send,
-) -> Result<JournalExtent, StoreError> {
-    let mut pages = JournalPages::starting_at(0, PageSize::FOR_FOLD);
-    let mut extent = JournalExtent::default();
-    while let Some(records) = pages.next_page(ports, key).await? {
-        for record in &records {
-            if !extent.extend_with(record) {
-                return Ok(extent);
-            }
-            see(record)?;
-        }
-    }
-    Ok(extent)
-}
-
 /// A journal as far as it was read; a later call continues from there.
 #[derive(Debug, Default)]
 pub(crate) struct JournalReader {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use djinn_core::journal::ChainHead;
 use djinn_core::status::RunStatus;
 use tokio::task::JoinSet;
 
@@ -37,8 +38,8 @@ pub enum SleepResult {
     Superseded,
 }
 
-/// Releases a lease with the run's status, and then checks the mailbox for unread mail. Mail in
-/// `recorded_mail` is ignored: its deletion has not yet taken effect.
+/// Releases a lease with the run's status and the head of its journal's chain, and then checks the mailbox for
+/// unread mail. Mail in `recorded_mail` is ignored: its deletion has not yet taken effect.
 ///
 /// # Errors
 /// Returns [`StoreError`] if the mailbox cannot be read or the lease cannot be taken back: the run's alarm
@@ -49,9 +50,10 @@ pub async fn fall_asleep<P: Ports>(
     session: &SessionKey,
     lease: &Lease,
     status: RunStatus,
+    head: &ChainHead,
     recorded_mail: &BTreeSet<String>,
 ) -> Result<SleepResult, StoreError> {
-    ports.store().release_lease(key, lease, status).await?;
+    ports.store().release_lease(key, lease, status, Some(head)).await?;
     let mailbox = read_mailbox(ports, key, session).await?;
     if mailbox.mail.iter().all(|mail| recorded_mail.contains(&mail.id())) {
         return Ok(SleepResult::Asleep);

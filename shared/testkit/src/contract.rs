@@ -49,6 +49,7 @@ macro_rules! contract_tests {
             ]
             chain: [
                 records_form_a_chain,
+                head_is_noted_when_a_lease_is_released,
                 starts_of_children_are_part_of_their_chains,
             ]
             session: [

@@ -110,7 +110,7 @@ pub(crate) async fn list_runs<P: Ports>(
 }
 
 /// `GET /runs/{run}/audit`: returns the human requests and their resolutions, one per line, each with the
-/// hash of the previous line.
+/// hash of its journal record.
 pub(crate) async fn audit_run<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -119,10 +119,8 @@ pub(crate) async fn audit_run<P: Ports>(
 ) -> Result<Response, ApiError> {
     let run = find_own_run(&agent, &caller, &run).await?;
     let lines = load_audit(&agent.ports, &run).await?;
-    let to_line = |line| serde_json::to_string(line).unwrap_or_default() + "\n";
-    let lines: Vec<String> = lines.iter().map(to_line).collect();
     let kind = HeaderValue::from_static("application/x-ndjson");
-    let mut response = ([(CONTENT_TYPE, kind)], lines.concat()).into_response();
+    let mut response = ([(CONTENT_TYPE, kind)], lines).into_response();
     add_id_headers(response.headers_mut(), Some(&run.key().run), None);
     Ok(response)
 }

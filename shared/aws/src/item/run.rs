@@ -47,10 +47,10 @@ pub(crate) struct RunItem {
     /// The run's outline as JSON; empty if there is no outline.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) outline: String,
-    /// The number of records at the end of the run.
+    /// The number of records at the last release of a lease, or at the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) records: Option<u64>,
-    /// The hash of the record that ended the run.
+    /// The hash of the last one of these records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) hash: Option<RecordHash>,
     pub(crate) expires: i64,
@@ -89,8 +89,8 @@ impl RunItem {
     /// Returns the run's metadata for the runtime.
     pub(crate) fn into_meta(self) -> RunMeta {
         let lease = self.lease();
-        let chain_end = self.records.zip(self.hash);
-        let chain_end = chain_end.map(|(records, hash)| ChainHead { records, hash });
+        let chain_head = self.records.zip(self.hash);
+        let chain_head = chain_head.map(|(records, hash)| ChainHead { records, hash });
         RunMeta {
             status: self.status,
             mode: self.mode,
@@ -105,7 +105,7 @@ impl RunItem {
             end_shown: self.end_shown,
             // An unreadable outline is derived from the journal instead.
             outline: serde_json::from_str(&self.outline).ok(),
-            chain_end,
+            chain_head,
             journal_expires_at_s: journal_expiry(self.expires),
         }
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{RecordHash, RecordText};
 
-/// The end of a journal's chain, as known apart from the records.
+/// The last record of a journal, at some time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainHead {
     /// The number of records.
@@ -25,29 +25,37 @@ pub enum ChainError {
     /// The record before is not the record that this one was written after.
     #[error("record {0} was not written after the record before it")]
     Unlinked(u64),
-    /// The last records of an ended run are missing.
-    #[error("records {0} to {1} are missing")]
+    /// The last records are missing.
+    #[error("{}", describe_range(*.0, *.1))]
     Truncated(u64, u64),
-    /// The record is not the one that ended the run.
-    #[error("record {0} is not the one that ended the run")]
-    OtherEnd(u64),
+    /// The record is not the one that is noted apart from the records.
+    #[error("record {0} is not the one that the run's metadata names")]
+    OtherHead(u64),
+}
+
+fn describe_range(first: u64, last: u64) -> String {
+    if first == last {
+        format!("record {first} is missing")
+    } else {
+        format!("records {first} to {last} are missing")
+    }
 }
 
 /// A verification of a journal's records, one by one from the first.
 #[derive(Debug)]
 pub struct ChainVerifier {
     journal: String,
-    end: Option<ChainHead>,
+    noted: Option<ChainHead>,
     head: ChainHead,
 }
 
 impl ChainVerifier {
-    /// Starts with the journal's name, and the chain's head at the end of the run. `None` for an active run:
-    /// missing last records are then not detected.
+    /// Starts with the journal's name, and the head of the chain as noted apart from the records. Missing last
+    /// records are detected up to this head.
     #[must_use]
-    pub fn new(journal: String, end: Option<ChainHead>) -> Self {
+    pub fn new(journal: String, noted: Option<ChainHead>) -> Self {
         let head = ChainHead { records: 0, hash: RecordHash::default() };
-        Self { journal, end, head }
+        Self { journal, noted, head }
     }
 
     /// Verifies the next record.
@@ -66,23 +74,22 @@ impl ChainVerifier {
             return Err(ChainError::Unlinked(number));
         }
         self.head = ChainHead { records: number + 1, hash: text.hash.clone() };
-        match &self.end {
-            Some(end) if end.records == self.head.records && end.hash != self.head.hash => {
-                Err(ChainError::OtherEnd(number))
-            }
-            _ => Ok(()),
+        let noted = self.noted.as_ref().filter(|noted| noted.records == self.head.records);
+        if noted.is_some_and(|noted| *noted != self.head) {
+            return Err(ChainError::OtherHead(number));
         }
+        Ok(())
     }
 
     /// Verifies that no record is missing at the end, and returns the head of the chain.
     ///
     /// # Errors
-    /// Returns [`ChainError`] if the journal is empty, or records of an ended run are missing.
+    /// Returns [`ChainError`] if the journal is empty, or noted records are missing.
     pub fn finish(self) -> Result<ChainHead, ChainError> {
         let records = self.head.records;
-        match self.end {
-            Some(end) if end.records > records => {
-                Err(ChainError::Truncated(records, end.records - 1))
+        match self.noted {
+            Some(noted) if noted.records > records => {
+                Err(ChainError::Truncated(records, noted.records - 1))
             }
             _ if records == 0 => Err(ChainError::Missing(0)),
             _ => Ok(self.head),

@@ -18,8 +18,8 @@ fn stored() -> Vec<RecordText> {
     V1_CHAIN.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn verify(texts: &[RecordText], end: Option<ChainHead>) -> Result<ChainHead, ChainError> {
-    let mut verifier = ChainVerifier::new(NAME.to_owned(), end);
+fn verify(texts: &[RecordText], noted: Option<ChainHead>) -> Result<ChainHead, ChainError> {
+    let mut verifier = ChainVerifier::new(NAME.to_owned(), noted);
     texts.iter().try_for_each(|text| verifier.add_record(text))?;
     verifier.finish()
 }
@@ -104,7 +104,7 @@ fn edited_record_with_a_new_hash_is_found_by_the_next_record() {
         texts[nth].at_ms += 1;
         texts[nth] = rehashed(&texts[nth]);
         let expected = if nth == last {
-            ChainError::OtherEnd(last as u64)
+            ChainError::OtherHead(last as u64)
         } else {
             ChainError::Unlinked(nth as u64 + 1)
         };
@@ -139,17 +139,21 @@ fn swapped_records_are_named() {
 }
 
 #[test]
-fn truncated_records_are_named_by_the_head_of_an_ended_run() {
+fn truncated_records_are_named_by_the_noted_head() {
     let count = stored().len();
     for kept in 0..count {
         let texts = &stored()[..kept];
         let error = verify(texts, Some(head())).unwrap_err();
         assert_eq!(error, ChainError::Truncated(kept as u64, count as u64 - 1));
-        assert_eq!(error.to_string(), format!("records {kept} to {} are missing", count - 1));
-        // An active run has no head apart from its records.
+        let words = match count - kept {
+            1 => format!("record {kept} is missing"),
+            _ => format!("records {kept} to {} are missing", count - 1),
+        };
+        assert_eq!(error.to_string(), words);
+        // Before its first sleep, a run has no head apart from its records.
         assert_eq!(verify(texts, None).is_ok(), kept > 0);
     }
-    // Records may follow the end of a run.
+    // Records may follow the noted head.
     let earlier = verify(&stored()[..count - 1], None).unwrap();
     assert_eq!(verify(&stored(), Some(earlier)), Ok(head()));
 }

@@ -120,7 +120,9 @@ impl HeldLease {
         let ports = run.ports();
         let key = run.key();
         let read_at_ms = run.now_ms();
-        let slept = fall_asleep(ports, key, &session, &self.lease, status, recorded_mail).await;
+        let lease = &self.lease;
+        let head = run.journal().chain_head();
+        let slept = fall_asleep(ports, key, &session, lease, status, &head, recorded_mail).await;
         let slept =
             slept.inspect_err(|error| tracing::warn!(%error, "fell asleep without looking"))?;
         if has_timer && slept == SleepResult::Asleep {
@@ -145,7 +147,10 @@ impl HeldLease {
     /// Releases the lease for the next driver of the run.
     pub(super) async fn release<P: Ports>(&self, run: &DrivenRun<P>) {
         let store = run.ports().store();
-        if let Err(error) = store.release_lease(run.key(), &self.lease, RunStatus::Running).await {
+        let head = run.journal().chain_head();
+        let status = RunStatus::Running;
+        let outcome = store.release_lease(run.key(), &self.lease, status, Some(&head)).await;
+        if let Err(error) = outcome {
             let lapses_in_ms = to_millis(run.settings().lease);
             tracing::warn!(%error, lapses_in_ms, "lease not released");
         }

@@ -84,9 +84,9 @@ pub struct RunMeta {
     pub end_shown: bool,
     /// The outline from the run's end; `None` for runs with a plan or a long question.
     pub outline: Option<Box<RunOutline>>,
-    /// The head of the journal's chain at the end of the run; `None` for active and abandoned runs. Records
-    /// of deliveries may follow.
-    pub chain_end: Option<ChainHead>,
+    /// The head of the journal's chain at the last release of a lease, or at the end of the run. More records
+    /// may follow. `None` before the first release.
+    pub chain_head: Option<ChainHead>,
     /// The time after which the records may be deleted, in Unix seconds.
     pub journal_expires_at_s: i64,
 }

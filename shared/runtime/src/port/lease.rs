@@ -1,5 +1,6 @@
 //! Leases prevent two drivers of the same run. Correctness depends on the journal alone.
 
+use djinn_core::journal::ChainHead;
 use djinn_core::status::RunStatus;
 
 use super::journal::Lease;
@@ -49,12 +50,13 @@ pub trait Leases {
         until_ms: i64,
     ) -> impl Future<Output = Result<LeaseRenewal, StoreError>> + Send;
 
-    /// Releases a lease and sets the run's status: `running`, or `paused` if the run waits for users. No
-    /// effect on another driver's lease.
+    /// Releases a lease and sets the run's status: `running`, or `paused` if the run waits for users. Also
+    /// notes the head of the journal's chain, if known. No effect on another driver's lease.
     fn release_lease(
         &self,
         key: &RunKey,
         lease: &Lease,
         status: RunStatus,
+        head: Option<&ChainHead>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }

@@ -7,11 +7,9 @@ use djinn_core::plan::{MAX_TITLE, PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
 use djinn_core::settings::RunSettings;
 use djinn_messages::Wording;
-use djinn_protocol::audit::{AuditLine, AuditLog};
 use serde_json::{Map, Value};
 
 use super::{LoadedRun, store_failure};
-use crate::pages::read_records;
 use crate::port::checker::ContentOwner;
 use crate::port::mailbox::Mail;
 use crate::port::tool::ToolAudience;
@@ -41,25 +39,6 @@ pub async fn list_requests<P: Ports>(
     }
     let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
     Ok(journal.run().pending_requests().cloned().collect())
-}
-
-/// Returns the requests, resolutions and users of a run: see [`AuditLog`].
-///
-/// # Errors
-/// Returns `run_expired`, or `store_unavailable`.
-pub async fn load_audit<P: Ports>(ports: &P, run: &LoadedRun) -> Result<Vec<AuditLine>, Failure> {
-    let key = run.key();
-    let mut audit = AuditLog::default();
-    let replay = read_records(ports, key, |record| {
-        audit.add_record(&key.run, record);
-        Ok(())
-    });
-    let extent = replay.await.map_err(|error| store_failure(&error))?;
-    if extent.is_complete(run.meta().status.has_ended()) {
-        Ok(audit.into_lines())
-    } else {
-        Err(ErrorCode::RunExpired.into())
-    }
 }
 
 /// Returns the JSON Schema of a tool's arguments, described in `language`. Covers only the deployment's own

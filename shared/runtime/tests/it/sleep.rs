@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use djinn_core::id::UserId;
+use djinn_core::journal::{ChainHead, RecordHash};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::Journals;
@@ -62,8 +63,9 @@ async fn interleave(schedule: u32) -> (bool, bool) {
     ports.store.before_each(|_| Turn(AtomicBool::new(false)));
 
     let nothing = BTreeSet::new();
+    let head = ChainHead { records: 1, hash: RecordHash::default() };
     let mut sleeper =
-        Box::pin(fall_asleep(&ports, &key, &session, &lease, RunStatus::Running, &nothing));
+        Box::pin(fall_asleep(&ports, &key, &session, &lease, RunStatus::Running, &head, &nothing));
     let mut waker = Box::pin(wake_run(&ports, &key, &mail));
     let (mut slept, mut woken) = (None, false);
     let mut bits = (0..).map(|step| schedule >> (step % 32) & 1 == 1);

@@ -2,13 +2,16 @@
 
 use std::error::Error;
 
-use djinn_core::journal::{ChainHead, ChainVerifier, Record};
+use djinn_core::journal::{ChainHead, Record};
+use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{AppendResult, CreateResult};
+use djinn_runtime::port::lease::LeaseAcquisition;
 use djinn_runtime::port::page::PageSize;
 use djinn_runtime::port::{RunKey, Store};
+use djinn_runtime::verification::verify_journal;
 
 use super::Checked;
-use super::fixture::{EXPIRY, RunFixture, record_of, text_of};
+use super::fixture::{EXPIRY, RunFixture, lease_of, record_of, text_of};
 
 /// A store returns the hash of each record, also for a repeated write. The stored texts have these hashes.
 pub async fn records_form_a_chain(store: &impl Store) -> Checked {
@@ -34,13 +37,37 @@ pub async fn records_form_a_chain(store: &impl Store) -> Checked {
         assert_eq!(verify_stored(store, &run.key, 100).await?, head);
         let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
         match n {
-            4 => assert_eq!(meta.chain_end.as_ref(), Some(&head)),
-            _ => assert_eq!(meta.chain_end.is_some(), n > 4),
+            4 => assert_eq!(meta.chain_head.as_ref(), Some(&head)),
+            _ => assert_eq!(meta.chain_head.is_some(), n > 4),
         }
     }
     assert_eq!(verify_stored(store, &run.key, 1).await?, head);
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!(meta.journal_expires_at_s, EXPIRY);
+    Ok(())
+}
+
+/// The holder of a lease notes the head of the chain when it releases the lease. The note stays until the next.
+pub async fn head_is_noted_when_a_lease_is_released(store: &impl Store) -> Checked {
+    let run = RunFixture::of("s", "r")?;
+    let lease = lease_of("h", 50, 1);
+    let created = store.create(&run.key, &run.created_by("w0", Some(lease.clone()))?).await?;
+    let CreateResult::Created(hash) = created else { return Err("not created".into()) };
+    let head = ChainHead { records: 1, hash };
+    let noted = async || store.find_meta(&run.key).await.map(|meta| meta?.chain_head);
+    assert_eq!(noted().await?, None);
+    let status = RunStatus::Paused;
+    store.release_lease(&run.key, &lease_of("other", 50, 1), status, Some(&head)).await?;
+    assert_eq!(noted().await?, None);
+    store.release_lease(&run.key, &lease, status, Some(&head)).await?;
+    assert_eq!(noted().await?, Some(head.clone()));
+    let LeaseAcquisition::Acquired { lease, .. } =
+        store.take_lease(&run.key, "next", 100, 200).await?
+    else {
+        return Err("not acquired".into());
+    };
+    store.release_lease(&run.key, &lease, status, None).await?;
+    assert_eq!(noted().await?, Some(head));
     Ok(())
 }
 
@@ -58,7 +85,7 @@ pub async fn starts_of_children_are_part_of_their_chains(store: &impl Store) -> 
     Ok(())
 }
 
-/// Verifies the stored texts of a journal, in pages of this many records.
+/// Verifies the stored texts of a journal, in pages, the first of this many records.
 ///
 /// # Errors
 /// Returns an error that names the first record that is not as written, or an error of the store.
@@ -67,18 +94,7 @@ pub async fn verify_stored(
     key: &RunKey,
     records: usize,
 ) -> Result<ChainHead, Box<dyn Error + Send + Sync>> {
-    let chain_end = store.find_meta(key).await?.and_then(|meta| meta.chain_end);
-    let mut verifier = ChainVerifier::new(key.to_string(), chain_end);
+    let chain_head = store.find_meta(key).await?.and_then(|meta| meta.chain_head);
     let size = PageSize { records, bytes: usize::MAX };
-    let mut from = 0;
-    loop {
-        let page = store.read_texts(key, from, size).await?;
-        for text in &page.records {
-            verifier.add_record(text)?;
-            from = text.number + 1;
-        }
-        if !page.has_more {
-            return Ok(verifier.finish()?);
-        }
-    }
+    Ok(verify_journal(store, key, chain_head, size, |_| {}).await?)
 }

@@ -52,7 +52,7 @@ pub async fn a_lease_lapses_in_the_millisecond_of_its_end(store: &impl Store) ->
 pub async fn a_released_lease_is_taken_without_a_lapse(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
-    store.release_lease(&run.key, &lease_of("a", 1_000, 1), RunStatus::Running).await?;
+    store.release_lease(&run.key, &lease_of("a", 1_000, 1), RunStatus::Running, None).await?;
     assert_eq!(store.find_meta(&run.key).await?.ok_or("no run")?.lease, None);
     let acquisition = store.take_lease(&run.key, "b", 10, 500).await?;
     assert_eq!(
@@ -60,11 +60,11 @@ pub async fn a_released_lease_is_taken_without_a_lapse(store: &impl Store) -> Ch
         LeaseAcquisition::Acquired { lease: lease_of("b", 500, 2), lapsed: false }
     );
     // A late or repeated release never releases another holder's lease.
-    store.release_lease(&run.key, &lease_of("a", 1_000, 1), RunStatus::Running).await?;
-    store.release_lease(&run.key, &lease_of("b", 500, 1), RunStatus::Running).await?;
+    store.release_lease(&run.key, &lease_of("a", 1_000, 1), RunStatus::Running, None).await?;
+    store.release_lease(&run.key, &lease_of("b", 500, 1), RunStatus::Running, None).await?;
     assert_eq!(store.take_lease(&run.key, "c", 11, 600).await?, LeaseAcquisition::Unavailable);
-    store.release_lease(&run.key, &lease_of("b", 500, 2), RunStatus::Running).await?;
-    store.release_lease(&run.key, &lease_of("b", 500, 2), RunStatus::Running).await?;
+    store.release_lease(&run.key, &lease_of("b", 500, 2), RunStatus::Running, None).await?;
+    store.release_lease(&run.key, &lease_of("b", 500, 2), RunStatus::Running, None).await?;
     let acquisition = store.take_lease(&run.key, "c", 12, 700).await?;
     assert_eq!(
         acquisition,
@@ -125,7 +125,7 @@ pub async fn taking_a_lease_again_gives_the_same_lease(store: &impl Store) -> Ch
         let LeaseAcquisition::Acquired { lease, .. } = first else {
             return Err("not taken".into());
         };
-        store.release_lease(&run.key, &lease, RunStatus::Running).await?;
+        store.release_lease(&run.key, &lease, RunStatus::Running, None).await?;
     }
     // The caller's own lease has lapsed: later records may have been missed.
     let first = store.take_lease(&run.key, "c", 0, 10).await?;
@@ -147,11 +147,11 @@ pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Sto
     assert_eq!(store.renew_lease(&run.key, &ours, 5_000).await?, success);
     for stranger in [lease_of("b", 5_000, 1), lease_of("a", 5_000, 2), lease_of("a", 5_000, 0)] {
         assert_eq!(store.renew_lease(&run.key, &stranger, 9_000).await?, LeaseRenewal::Lost);
-        store.release_lease(&run.key, &stranger, RunStatus::Running).await?;
+        store.release_lease(&run.key, &stranger, RunStatus::Running, None).await?;
     }
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!(meta.lease, Some(lease_of("a", 5_000, 1)));
-    store.release_lease(&run.key, &ours, RunStatus::Running).await?;
+    store.release_lease(&run.key, &ours, RunStatus::Running, None).await?;
     assert_eq!(store.renew_lease(&run.key, &ours, 9_000).await?, LeaseRenewal::Lost);
     Ok(())
 }
@@ -162,7 +162,7 @@ pub async fn an_ended_run_is_not_driven(store: &impl Store) -> Checked {
     let ours = lease_of("a", 1_000, 1);
     assert_eq!(store.take_lease(&run.key, "a", 0, 1_000).await?, LeaseAcquisition::Unavailable);
     assert_eq!(store.renew_lease(&run.key, &ours, 1_000).await?, LeaseRenewal::Lost);
-    store.release_lease(&run.key, &ours, RunStatus::Running).await?;
+    store.release_lease(&run.key, &ours, RunStatus::Running, None).await?;
     assert_eq!(store.find_meta(&run.key).await?, None);
 
     store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
@@ -172,7 +172,7 @@ pub async fn an_ended_run_is_not_driven(store: &impl Store) -> Checked {
         LeaseAcquisition::Unavailable
     );
     assert_eq!(store.renew_lease(&run.key, &ours, 10_000).await?, LeaseRenewal::Lost);
-    store.release_lease(&run.key, &ours, RunStatus::Running).await?;
+    store.release_lease(&run.key, &ours, RunStatus::Running, None).await?;
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Finished, None));
     Ok(())

@@ -2,7 +2,7 @@
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, RunId, SessionName};
-use djinn_core::journal::{Record, RecordText};
+use djinn_core::journal::{ChainHead, Record, RecordText};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolState;
 use djinn_protocol::preview::Live;
@@ -155,9 +155,10 @@ impl Leases for MemoryStore {
         key: &RunKey,
         lease: &Lease,
         status: RunStatus,
+        head: Option<&ChainHead>,
     ) -> Result<(), StoreError> {
         self.perform(OpKind::ReleaseLease, Some(key), None, |state| {
-            state.release_lease(key, lease, status);
+            state.release_lease(key, lease, status, head);
             Ok(())
         })
         .await

@@ -175,7 +175,7 @@ impl State {
                 entry.meta.end_shown = end.end_shown;
                 entry.meta.outline = end.outline.clone().map(Box::new);
                 let records = record.number + 1;
-                entry.meta.chain_end = Some(ChainHead { records, hash: hash.clone() });
+                entry.meta.chain_head = Some(ChainHead { records, hash: hash.clone() });
                 entry.meta.journal_expires_at_s = expires_at_s;
                 entry.meta.lease = None;
             }
@@ -332,11 +332,18 @@ impl State {
         }
     }
 
-    pub(super) fn release_lease(&mut self, key: &RunKey, lease: &Lease, status: RunStatus) {
+    pub(super) fn release_lease(
+        &mut self,
+        key: &RunKey,
+        lease: &Lease,
+        status: RunStatus,
+        head: Option<&ChainHead>,
+    ) {
         if let Some(entry) = self.meta_mut(key)
             && entry.meta.lease.take_if(|current| is_same(current, lease)).is_some()
         {
             entry.meta.status = status;
+            entry.meta.chain_head = head.cloned().or(entry.meta.chain_head.take());
         }
     }
 
@@ -403,7 +410,7 @@ fn new_meta(spec: &RunSpec, new: &NewRun) -> RunMeta {
         ended_at_ms: None,
         end_shown: false,
         outline: None,
-        chain_end: None,
+        chain_head: None,
         journal_expires_at_s: new.expires_at_s,
         status: if lease.is_some() { RunStatus::Running } else { RunStatus::Queued },
         session: spec.session.clone(),

@@ -134,7 +134,7 @@ async fn record_edited_in_the_table_is_named() {
         "record 1 is missing",
         "record 1 was changed",
         "record 4 was not written after the record before it",
-        "records 4 to 4 are missing",
+        "record 4 is missing",
         "records 0 to 4 are missing",
     ]
     .into_iter()

@@ -120,7 +120,7 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     let renewed = again!(store.renew_lease(&run, &ours, 4_000));
     assert_eq!(renewed, LeaseRenewal::Renewed);
     again!(store.mark_watched(&run, 7_000));
-    again!(store.release_lease(&run, &ours, RunStatus::Running));
+    again!(store.release_lease(&run, &ours, RunStatus::Running, None));
     assert!(again!(store.append_end(&run, &last, &ending, EXPIRY)).is_appended());
 
     let stored = store.read_from(&run, 0).await.unwrap().into_iter();
