@@ -73,8 +73,8 @@ enum TaskCommand {
     #[command(override_usage = "cargo xtask replay RUN|FILE [--save FILE]")]
     Replay(replay::ReplayArguments),
     /// Checks template.yaml, and writes target/template.json and the example's template.
-    #[command(override_usage = "cargo xtask template")]
-    Template,
+    #[command(override_usage = "cargo xtask template [--example]")]
+    Template(template::TemplateArguments),
 }
 
 fn main() -> ExitCode {
@@ -112,7 +112,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Recording(arguments) => recording::run(&arguments),
         TaskCommand::Replay(arguments) => replay::run(arguments),
         TaskCommand::Soak(arguments) => soak::run(&arguments),
-        TaskCommand::Template => template::run(),
+        TaskCommand::Template(arguments) => template::run(&arguments),
         TaskCommand::Verify(arguments) => verify::run(&arguments),
     }
 }

@@ -1,11 +1,11 @@
 //! `cargo xtask template`: checks `template.yaml` without the network and writes SAM's transformed template
-//! to `target/template.json`, for tests. The example's template is generated and checked as well.
+//! to `target/template.json`, for tests. The example's template is generated and checked as well; it is not
+//! committed, and `--example` writes it without any check, for a deployment.
 //!
 //! `sam validate --lint` checks SAM's own properties but accepts wrong values of CloudFormation properties.
 //! So SAM's output is linted too, and `infra/check/rules.py` then checks the product's requirements.
 
 use std::fs;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -25,8 +25,8 @@ const DIFFERENCES: [(&str, &str); 8] = [
     (
         "Description: Djinn, a serverless multi-agent backend.\n",
         "Description: Djinn, a serverless multi-agent backend, with a tool of its own.\n\n\
-         # `cargo xtask template` makes this from the template.yaml of Djinn, of which two names of binaries\n\
-         # differ, and where the sandbox and the gateway are built.\n",
+         # `cargo xtask template --example` makes this from the template.yaml of Djinn. Two names of binaries\n\
+         # differ, and the paths of the sandbox and the gateway.\n",
     ),
     (
         " `cargo xtask template`\n# checks it offline; infra/check/rules.py lists what must stay true.\n",
@@ -46,28 +46,28 @@ const DIFFERENCES: [(&str, &str); 8] = [
     ),
 ];
 
+/// The arguments of `cargo xtask template`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TemplateArguments {
+    /// Only write the template of examples/own-tool.
+    #[arg(long)]
+    example: bool,
+}
+
+/// Writes the example's template, and checks both templates unless only the example's is wanted.
+///
+/// # Errors
+/// Returns the error of the first failed check.
+pub(crate) fn run(arguments: &TemplateArguments) -> Result<()> {
+    if arguments.example { write_example() } else { check() }
+}
+
 /// Writes the example's template and checks both templates.
 ///
 /// # Errors
 /// Returns the error of the first failed check.
-pub(crate) fn run() -> Result<()> {
-    let (path, template) = make_example()?;
-    fs::write(&path, template).with_context(|| format!("{EXAMPLE} cannot be written"))?;
-    run_checks()
-}
-
-/// Checks both templates, if the example's template is up to date.
-///
-/// # Errors
-/// Returns the error of the first failed check.
 pub(crate) fn check() -> Result<()> {
-    let (path, template) = make_example()?;
-    let is_made = fs::read_to_string(path).is_ok_and(|text| text == template);
-    ensure!(is_made, "{EXAMPLE} is not what is made of {SOURCE}: run cargo xtask template");
-    run_checks()
-}
-
-fn run_checks() -> Result<()> {
+    write_example()?;
     let venv = venv::ensure_venv()?;
     check_template(&venv, SOURCE, TRANSFORMED)?;
     run_tool(&venv, "python", &["infra/check/breakages.py", SOURCE])?;
@@ -85,11 +85,11 @@ fn run_tool(venv: &Venv, program: &str, arguments: &[&str]) -> Result<()> {
     process::run(&mut venv.program_command(program, arguments)?)
 }
 
-/// Returns the path and the required text of the example's template.
-fn make_example() -> Result<(PathBuf, String)> {
+fn write_example() -> Result<()> {
     let source = fs::read_to_string(workspace::root().join(SOURCE))
         .with_context(|| format!("{SOURCE} cannot be read"))?;
-    Ok((workspace::root().join(EXAMPLE), derive_example(&source)?))
+    fs::write(workspace::root().join(EXAMPLE), derive_example(&source)?)
+        .with_context(|| format!("{EXAMPLE} cannot be written"))
 }
 
 fn derive_example(source: &str) -> Result<String> {
