@@ -7,13 +7,11 @@ use djinn_core::error_code::ErrorCode;
 use djinn_protocol::body::ErrorBody;
 use djinn_protocol::refusal::http_status;
 use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
+use schemars::transform::{RecursiveTransform, Transform as _};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::operation::{
-    AnswerContent, Operation, RequestContent, RouteAnswer, RouteParameter, reference,
-};
+use crate::operation::{AnswerContent, Operation, RequestContent, RouteAnswer, reference};
 use crate::route_list::{ANY_BODY, ANY_ROUTE, list_operations};
 
 const ABOUT: &str = "\
@@ -60,7 +58,7 @@ fn describe_operation(
     let mut entry = Map::from_iter([
         ("operationId".to_owned(), operation.id.into()),
         ("summary".to_owned(), operation.summary.into()),
-        ("parameters".to_owned(), describe_parameters(operation).into()),
+        ("parameters".to_owned(), describe_parameters(operation, requests).into()),
         ("responses".to_owned(), json!(describe_answers(operation, responses))),
     ]);
     if let Some(request) = describe_request(&operation.request, requests) {
@@ -72,15 +70,23 @@ fn describe_operation(
     Ok(entry.into())
 }
 
-fn describe_parameters(operation: &Operation) -> Vec<Value> {
+fn describe_parameters(operation: &Operation, requests: &mut SchemaGenerator) -> Vec<Value> {
     let in_path = operation.path.split('/').filter_map(|part| {
         let name = part.strip_prefix('{')?.strip_suffix('}')?;
         Some(json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
     });
-    let besides = operation.query.iter().map(|RouteParameter { name, place, about }| {
-        json!({"name": name, "in": place, "description": about, "schema": {"type": "string"}})
+    let headers = operation.headers.iter().map(|(name, about)| {
+        json!({"name": name, "in": "header", "description": about, "schema": {"type": "string"}})
     });
-    in_path.chain(besides).collect()
+    let mut query = (operation.query)(requests);
+    RecursiveTransform(remove_null_default).transform(&mut query);
+    let properties = query.remove("properties").unwrap_or_default();
+    let properties = properties.as_object().cloned().unwrap_or_default().into_iter();
+    let in_query = properties.map(|(name, mut schema)| {
+        let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+        json!({"name": name, "in": "query", "description": about, "schema": schema})
+    });
+    in_path.chain(headers).chain(in_query).collect()
 }
 
 fn describe_request(request: &RequestContent, requests: &mut SchemaGenerator) -> Option<Value> {

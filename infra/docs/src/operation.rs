@@ -3,10 +3,10 @@
 use djinn_core::error_code::ErrorCode;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-/// Adds a type's schema to the contract, and returns the reference to the schema.
-pub(crate) type SchemaReference = fn(&mut SchemaGenerator) -> Schema;
+/// Returns a type's schema, and adds referenced schemas to the contract.
+pub(crate) type SchemaFunction = fn(&mut SchemaGenerator) -> Schema;
 
-/// The [`SchemaReference`] of a type.
+/// Adds a type's schema to the contract, and returns the reference to the schema.
 pub(crate) fn reference<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
@@ -19,29 +19,27 @@ pub(crate) struct Operation {
     pub(crate) id: &'static str,
     /// A summary in one sentence.
     pub(crate) summary: &'static str,
-    pub(crate) query: &'static [RouteParameter],
+    /// An object with the query parameters.
+    pub(crate) query: SchemaFunction,
+    pub(crate) headers: &'static [RouteHeader],
     pub(crate) request: RequestContent,
     pub(crate) answers: &'static [RouteAnswer],
     /// The error codes, besides the codes of every route and of the request's body.
     pub(crate) codes: &'static [ErrorCode],
 }
 
-/// A parameter in the query, the path or a header.
-pub(crate) struct RouteParameter {
-    pub(crate) name: &'static str,
-    pub(crate) place: &'static str,
-    pub(crate) about: &'static str,
-}
+/// An optional header: name and meaning.
+pub(crate) type RouteHeader = (&'static str, &'static str);
 
 /// The content of a request's body.
 pub(crate) enum RequestContent {
     Nothing,
     /// A JSON object of this shape.
-    Json(SchemaReference),
+    Json(SchemaFunction),
     /// A form with these parts: name and meaning.
     Form(&'static [(&'static str, &'static str)]),
     /// A JSON object of this shape, or a form with these parts.
-    JsonOrForm(SchemaReference, &'static [(&'static str, &'static str)]),
+    JsonOrForm(SchemaFunction, &'static [(&'static str, &'static str)]),
     /// A web form sent by one of Djinn's own pages.
     Page,
 }
@@ -57,7 +55,7 @@ pub(crate) struct RouteAnswer {
 pub(crate) enum AnswerContent {
     Nothing,
     /// A JSON object of this shape.
-    Json(SchemaReference),
+    Json(SchemaFunction),
     /// JSON objects, one per line.
     Lines,
     /// A stream of events, or of JoyAgent's frames.

@@ -9,8 +9,8 @@ use djinn_protocol::body::{
     SessionFilesBody, SessionListBody, ShareBody, StopBody, TitleBody,
 };
 use djinn_protocol::request::{
-    MessageRequest, NewFileRequest, PlanRequest, ResponseRequest, RunRequest, ShareRequest,
-    TitleRequest,
+    FollowQuery, MessageRequest, NewFileRequest, NoParameters, PageQuery, PlanRequest,
+    ResponseRequest, RunListQuery, RunRequest, ShareRequest, TitleRequest,
 };
 use schemars::JsonSchema;
 
@@ -18,7 +18,7 @@ use joyagent::JOYAGENT;
 
 use crate::operation::{
     AnswerContent as Content, Operation, RequestContent as Request, RouteAnswer as Answer,
-    RouteParameter as Parameter, reference,
+    RouteHeader as Header, SchemaFunction, reference,
 };
 
 /// The error codes of every route except the health check.
@@ -75,25 +75,9 @@ const RESPONSE: &[ErrorCode] = &[
     ContentUnchecked,
 ];
 
-const LAST_EVENT: Parameter = Parameter {
-    name: "Last-Event-ID",
-    place: "header",
-    about: "The cursor of the last received event; later events are sent.",
-};
-const AFTER: Parameter = Parameter {
-    name: "after",
-    place: "query",
-    about: "The same cursor, for clients without the header. The header takes precedence.",
-};
-const LIMIT: Parameter =
-    Parameter { name: "limit", place: "query", about: "Items per page, 1 to 100 (default 20)." };
-const CURSOR: Parameter =
-    Parameter { name: "cursor", place: "query", about: "The `next` of the previous page." };
-const STATUS: Parameter = Parameter {
-    name: "status",
-    place: "query",
-    about: "Only runs with this status: queued, running, paused, finished, failed or stopped.",
-};
+/// The header with the cursor of a stream.
+const LAST_EVENT: &[Header] =
+    &[("Last-Event-ID", "The cursor of the last received event; later events are sent.")];
 
 const fn json<T: JsonSchema>(status: u16, about: &'static str) -> Answer {
     Answer { status, body: Content::Json(reference::<T>), about }
@@ -111,11 +95,21 @@ const fn get(
     path: &'static str,
     id: &'static str,
     summary: &'static str,
-    query: &'static [Parameter],
+    query: SchemaFunction,
     answers: &'static [Answer],
     codes: &'static [ErrorCode],
 ) -> Operation {
-    Operation { method: "get", path, id, summary, query, request: Request::Nothing, answers, codes }
+    Operation {
+        method: "get",
+        path,
+        id,
+        summary,
+        query,
+        headers: &[],
+        request: Request::Nothing,
+        answers,
+        codes,
+    }
 }
 
 const fn post(
@@ -126,7 +120,17 @@ const fn post(
     answers: &'static [Answer],
     codes: &'static [ErrorCode],
 ) -> Operation {
-    Operation { method: "post", path, id, summary, query: &[], request, answers, codes }
+    Operation {
+        method: "post",
+        path,
+        id,
+        summary,
+        query: NoParameters::json_schema,
+        headers: &[],
+        request,
+        answers,
+        codes,
+    }
 }
 
 /// Returns all operations.
@@ -137,7 +141,7 @@ pub(crate) fn list_operations() -> impl Iterator<Item = &'static Operation> {
 /// The routes of Djinn's own protocol.
 const OWN: &[Operation] = &[
     Operation {
-        query: &[LAST_EVENT],
+        headers: LAST_EVENT,
         ..post(
             "/runs",
             "startRun",
@@ -151,7 +155,7 @@ const OWN: &[Operation] = &[
         "/runs",
         "listRuns",
         "Lists the caller's runs, newest first.",
-        &[STATUS, LIMIT, CURSOR],
+        RunListQuery::<()>::json_schema,
         &[json::<RunListBody>(200, "One page of runs.")],
         &[],
     ),
@@ -159,18 +163,21 @@ const OWN: &[Operation] = &[
         "/runs/{run}",
         "showRun",
         "Shows a run: its status, plan, budget, answer and files.",
-        &[],
+        NoParameters::json_schema,
         &[json::<RunBody<'static>>(200, "All data of the run.")],
         &[RunNotFound, ShareEnded],
     ),
-    get(
-        "/runs/{run}/events",
-        "followRun",
-        "Streams a run's events from a cursor, or from its start.",
-        &[LAST_EVENT, AFTER],
-        &[STREAM],
-        &[RunNotFound, RunExpired, ShareEnded, BadCursor, TooManyStreams, TooManyUserStreams],
-    ),
+    Operation {
+        headers: LAST_EVENT,
+        ..get(
+            "/runs/{run}/events",
+            "followRun",
+            "Streams a run's events from a cursor, or from its start.",
+            FollowQuery::json_schema,
+            &[STREAM],
+            &[RunNotFound, RunExpired, ShareEnded, BadCursor, TooManyStreams, TooManyUserStreams],
+        )
+    },
     post(
         "/runs/{run}/messages",
         "sendMessage",
@@ -221,10 +228,10 @@ const OWN: &[Operation] = &[
     get(
         "/runs/{run}/audit",
         "auditRun",
-        "Lists human requests and resolutions, one per line with the hash of its journal record.",
-        &[],
+        "Lists human requests and resolutions, one per line with the hash of the previous line.",
+        NoParameters::json_schema,
         &[Answer { status: 200, body: Content::Lines, about: "JSON objects, one per line." }],
-        &[RunNotFound, RunExpired, AskerOnly, ShareEnded, JournalAltered],
+        &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
     ),
     post(
         "/runs/{run}/stop",
@@ -241,7 +248,7 @@ const OWN: &[Operation] = &[
         "/runs/{run}/requests",
         "listRequests",
         "Lists a run's open human requests.",
-        &[],
+        NoParameters::json_schema,
         &[json::<HumanRequestListBody<'static>>(200, "The open requests.")],
         &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
     ),
@@ -259,7 +266,7 @@ const OWN: &[Operation] = &[
             "/runs/{run}/requests/{request}",
             "skipRequest",
             "Skips a human request of a run.",
-            &[],
+            NoParameters::json_schema,
             RESPONSE_TAKEN,
             RESPONSE,
         )
@@ -268,7 +275,7 @@ const OWN: &[Operation] = &[
         "/sessions",
         "listSessions",
         "Lists the caller's sessions, the one with the newest question first.",
-        &[LIMIT, CURSOR],
+        PageQuery::<()>::json_schema,
         &[json::<SessionListBody>(200, "One page of sessions.")],
         &[],
     ),
@@ -276,7 +283,7 @@ const OWN: &[Operation] = &[
         "/sessions/{session}",
         "showSession",
         "Shows a session: its questions, answers and files.",
-        &[LIMIT, CURSOR],
+        PageQuery::<()>::json_schema,
         &[json::<SessionBody<'static>>(200, "One page of questions, and the files.")],
         &[SessionNotFound],
     ),
@@ -286,7 +293,7 @@ const OWN: &[Operation] = &[
             "/sessions/{session}",
             "deleteSession",
             "Deletes a session with its runs and files.",
-            &[],
+            NoParameters::json_schema,
             &[DELETED],
             &[SessionNotFound, SessionBusy, OwnerOnly],
         )
@@ -295,7 +302,7 @@ const OWN: &[Operation] = &[
         "/sessions/{session}/files",
         "listFiles",
         "Lists the files of a session, by name.",
-        &[LIMIT, CURSOR],
+        PageQuery::<()>::json_schema,
         &[json::<SessionFilesBody<'static>>(200, "One page of files.")],
         &[SessionNotFound],
     ),
@@ -348,7 +355,7 @@ const OWN: &[Operation] = &[
             "/sessions/{session}/share/{handle}",
             "endShare",
             "Ends a share.",
-            &[],
+            NoParameters::json_schema,
             &[DELETED],
             &[SessionNotFound, ShareNotFound, OwnerOnly],
         )

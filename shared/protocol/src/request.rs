@@ -1,4 +1,4 @@
-//! The bodies of requests: separate types, never used for stored data. A route accepts exactly the fields of
+//! The bodies and parameters of requests: separate types, never used for stored data. A route accepts exactly the fields of
 //! its type; a field's comment is the field's description in the contract.
 //!
 //! An optional field may also be null, and an empty text counts as absent.
@@ -7,6 +7,7 @@ mod attachment;
 mod file;
 mod human;
 mod joyagent;
+mod query;
 mod run;
 mod session;
 mod value;
@@ -20,6 +21,7 @@ pub use joyagent::{
     AnnounceRequest, DataRequest, FeedbackRequest, FeedbackWords, FileListRequest, FileRequest,
     JoyAgentRequest, UploadRequest,
 };
+pub use query::{FollowQuery, NoParameters, PageQuery, RunListQuery};
 pub use run::{MessageRequest, PlanRequest, RunRequest, StepRequest};
 pub use session::{AudienceRequest, NamedUser, ShareRequest, TitleRequest};
 pub use value::WholeNumber;

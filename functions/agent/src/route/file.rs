@@ -20,7 +20,7 @@ use djinn_core::id::{FileName, SessionName};
 use djinn_protocol::body::{FileUpload, NewFileBody, SessionFilesBody};
 use djinn_protocol::event::PublicFile;
 use djinn_protocol::link::SessionLinks;
-use djinn_protocol::request::NewFileRequest;
+use djinn_protocol::request::{NewFileRequest, NoParameters, PageQuery};
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::catalog::Catalog;
 use djinn_runtime::port::file::Files;
@@ -35,7 +35,7 @@ use crate::api_error::ApiError;
 use crate::body::{OwnBody, unsupported_body};
 use crate::identity::Caller;
 use crate::path::PathId;
-use crate::query::{FileListQuery, NoParameters, UrlQuery};
+use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
 use crate::session_links::session_links;
 use crate::unknown::unknown_name;
@@ -48,7 +48,7 @@ pub(crate) async fn list_files<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
     PathId(session): PathId<SessionName>,
-    UrlQuery(FileListQuery { limit, after }): UrlQuery<FileListQuery>,
+    UrlQuery(PageQuery { limit, after }): UrlQuery<PageQuery<FileName>>,
     parts: Parts,
 ) -> ReplyResult {
     let access = require_access(&agent, &caller, session, Permission::Read).await?;

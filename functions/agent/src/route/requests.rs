@@ -8,7 +8,7 @@ use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord};
 use djinn_core::id::HumanRequestId;
 use djinn_protocol::body::{HumanRequestListBody, ResponseBody, ResponseState};
 use djinn_protocol::event::PublicHumanRequest;
-use djinn_protocol::request::ResponseRequest;
+use djinn_protocol::request::{NoParameters, ResponseRequest};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{LoadedRun, ResponseStatus, list_requests, submit_response};
 use djinn_runtime::text_response::TextResponse;
@@ -24,7 +24,7 @@ use crate::identity::Caller;
 use crate::link::{ConnectTime, SignedLinks};
 use crate::origin::request_origin;
 use crate::path::{PathId, RunPath};
-use crate::query::{NoParameters, UrlQuery};
+use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
 
 /// The field of a response.

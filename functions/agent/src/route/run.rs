@@ -12,8 +12,9 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::ErrorCode;
 use djinn_protocol::body::{RunListBody, StopBody};
 use djinn_protocol::cursor::Cursor;
+use djinn_protocol::request::{FollowQuery, NoParameters, RunListQuery};
 use djinn_runtime::port::RunKey;
-use djinn_runtime::port::catalog::Catalog;
+use djinn_runtime::port::catalog::{Catalog, RunPosition};
 use djinn_runtime::serve::{
     AccessLevel, LoadedRun, RunAccess, authorize_run, describe_run, invalid_cursor_failure,
     load_audit, request_stop,
@@ -25,7 +26,7 @@ use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
 use crate::identity::Caller;
 use crate::path::RunPath;
-use crate::query::{FollowQuery, NoParameters, RunListQuery, UrlQuery, format_cursor};
+use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
 use crate::run_stream::{RunSubscription, StreamProtocol, last_event_id, stream_run};
 use crate::session_links::{session_links, unsigned_links};
@@ -99,13 +100,13 @@ pub(crate) async fn show_run<P: Ports>(
 pub(crate) async fn list_runs<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
-    UrlQuery(RunListQuery { limit, after, status }): UrlQuery<RunListQuery>,
+    UrlQuery(RunListQuery { limit, after, status }): UrlQuery<RunListQuery<RunPosition>>,
 ) -> ReplyResult {
     let store = agent.ports.store();
     let statuses = Vec::from_iter(status);
     let page = store.list_runs(&caller.user_key(), &statuses, after.as_ref(), limit).await?;
     let runs = page.items.iter().map(view::run_summary_body).collect();
-    let next = page.next.map(|place| format_cursor(place.started_at_ms, &place.run));
+    let next = page.next.map(|position| position.to_string());
     JsonReply::json(&RunListBody { runs, next })
 }
 

@@ -6,7 +6,7 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{SessionName, UserId};
 use djinn_protocol::body::{SessionBody, SessionListBody, SessionSummaryBody, TitleBody, TurnBody};
 use djinn_protocol::event::PublicFile;
-use djinn_protocol::request::TitleRequest;
+use djinn_protocol::request::{NoParameters, PageQuery, TitleRequest};
 use djinn_runtime::port::catalog::{
     Catalog, RunPosition, SessionDeletion, SessionPosition, SessionSummary, SessionTurn,
 };
@@ -24,7 +24,7 @@ use crate::api_error::ApiError;
 use crate::body::OwnBody;
 use crate::identity::Caller;
 use crate::path::PathId;
-use crate::query::{NoParameters, PageQuery, UrlQuery, format_cursor};
+use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
 use crate::session_links::session_links;
 
@@ -37,7 +37,7 @@ pub(crate) async fn list_sessions<P: Ports>(
     let store = agent.ports.store();
     let page = store.list_sessions(&caller.user_key(), after.as_ref(), limit).await?;
     let sessions = page.items.iter().map(session_summary_body).collect();
-    let next = page.next.map(|place| format_cursor(place.newest_at_ms, &place.session));
+    let next = page.next.map(|position| position.to_string());
     JsonReply::json(&SessionListBody { sessions, next })
 }
 
@@ -72,7 +72,7 @@ pub(crate) async fn show_session<P: Ports>(
         started_at_ms,
         last_active_at_ms: newest_at_ms,
         turns: page.items.iter().map(|turn| turn_body(turn, owner)).collect(),
-        next: page.next.map(|place| format_cursor(place.started_at_ms, &place.run)),
+        next: page.next.map(|position| position.to_string()),
         files: PublicFile::list(visible_files, &links),
         write: shares.is_none().then_some(can_write),
         shares: shares.map(|shares| shares.iter().map(share::share_body).collect()),

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{SessionName, ShareHandle, UserId, encode_hex};
 use djinn_protocol::body::{AudienceBody, ShareBody, TenantWord};
-use djinn_protocol::request::{AudienceRequest, NamedUser, ShareRequest};
+use djinn_protocol::request::{AudienceRequest, NamedUser, NoParameters, ShareRequest};
 use djinn_runtime::port::catalog::Catalog;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::share::{Audience, MAX_SHARES, SessionShare, ShareResult, Shares};
@@ -19,7 +19,7 @@ use crate::api_error::ApiError;
 use crate::body::OwnBody;
 use crate::identity::Caller;
 use crate::path::PathId;
-use crate::query::{NoParameters, UrlQuery};
+use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
 
 /// The field with the audience of a share.

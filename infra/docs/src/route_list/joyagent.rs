@@ -7,10 +7,12 @@ use djinn_protocol::body::{
 };
 use djinn_protocol::request::{
     AnnounceRequest, DataRequest, FeedbackRequest, FileListRequest, FileRequest, JoyAgentRequest,
-    UploadRequest,
+    NoParameters, UploadRequest,
 };
 
 use super::{LAST_EVENT, QUESTION, RESPONSE, STREAM, get, json, post};
+use schemars::JsonSchema as _;
+
 use crate::operation::{
     AnswerContent as Content, Operation, RequestContent as Request, RouteAnswer as Answer,
     reference,
@@ -88,7 +90,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "/v1/file_tool/preview/{key}/{name}",
         "previewFile",
         "Shows a file; `key` is the session, one of its requests, or the token of a signed link.",
-        &[],
+        NoParameters::json_schema,
         &[BYTES, REDIRECT],
         &[BadFileName, SessionNotFound, FileNotFound, LinkNotFound, LinkExpired],
     ),
@@ -96,7 +98,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "/v1/file_tool/download/{key}/{name}",
         "downloadFile",
         "Downloads a file; `key` as for a preview.",
-        &[],
+        NoParameters::json_schema,
         &[BYTES, REDIRECT],
         &[BadFileName, SessionNotFound, FileNotFound, LinkNotFound, LinkExpired],
     ),
@@ -104,7 +106,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "/api/feedback/pending/{request}",
         "listJoyAgentRequests",
         "Lists a run's open human requests, by the run's id, request or session.",
-        &[],
+        NoParameters::json_schema,
         &[json::<PendingBody<'static>>(200, "The open requests.")],
         &[RunNotFound, RunExpired, SessionNotFound, AskerOnly, ShareEnded],
     ),
@@ -122,7 +124,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
             "/api/feedback/{request}/{feedback}",
             "cancelJoyAgentFeedback",
             "Skips a human request of a run.",
-            &[],
+            NoParameters::json_schema,
             FEEDBACK_TAKEN,
             RESPONSE,
         )
@@ -131,7 +133,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "/answer/{token}",
         "showLink",
         "Shows the human request of a signed link to any holder of the link.",
-        &[],
+        NoParameters::json_schema,
         &[PAGE],
         &[LinkNotFound, LinkExpired, RequestClosed, RequestResolved, RunExpired],
     ),
@@ -156,12 +158,12 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "/web/health",
         "checkHealth",
         "Confirms that the function runs, without further checks.",
-        &[],
+        NoParameters::json_schema,
         &[Answer { status: 200, body: Content::Text, about: "The text `ok`." }],
         &[],
     ),
     Operation {
-        query: &[LAST_EVENT],
+        headers: LAST_EVENT,
         ..post(
             "/AutoAgent",
             "askJoyAgent",
@@ -172,7 +174,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         )
     },
     Operation {
-        query: &[LAST_EVENT],
+        headers: LAST_EVENT,
         ..post(
             "/web/api/v1/gpt/queryAgentStreamIncr",
             "askJoyAgentPage",
@@ -194,7 +196,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         "/data/allModels",
         "listModels",
         "Returns an empty list of models, required by JoyAgent's web page.",
-        &[],
+        NoParameters::json_schema,
         &[json::<ModelListBody>(200, "An empty list.")],
         &[],
     ),

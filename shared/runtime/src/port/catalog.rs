@@ -1,5 +1,7 @@
 //! A user's lists: runs, sessions, and the turns of a session.
 
+use std::fmt;
+
 use djinn_core::conversation::Exchange;
 use djinn_core::id::{RequestId, RunId, SessionId, SessionName, UserId};
 use djinn_core::status::RunStatus;
@@ -25,6 +27,47 @@ pub struct SessionPosition {
     pub newest_at_ms: i64,
     /// The label, which orders sessions of the same millisecond.
     pub session: SessionId,
+}
+
+/// The error for a text that is not a position in a list.
+#[derive(Debug, thiserror::Error)]
+#[error("not a position in a list")]
+pub struct BadPosition;
+
+impl fmt::Display for RunPosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.started_at_ms, self.run)
+    }
+}
+
+impl TryFrom<String> for RunPosition {
+    type Error = BadPosition;
+
+    fn try_from(text: String) -> Result<Self, BadPosition> {
+        let (started_at_ms, run) = parse_position(&text)?;
+        Ok(Self { started_at_ms, run: RunId::new(run).map_err(|_| BadPosition)? })
+    }
+}
+
+impl fmt::Display for SessionPosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.newest_at_ms, self.session)
+    }
+}
+
+impl TryFrom<String> for SessionPosition {
+    type Error = BadPosition;
+
+    fn try_from(text: String) -> Result<Self, BadPosition> {
+        let (newest_at_ms, session) = parse_position(&text)?;
+        Ok(Self { newest_at_ms, session: SessionId::new(session).map_err(|_| BadPosition)? })
+    }
+}
+
+/// Splits the text of a position into a time and a label.
+fn parse_position(text: &str) -> Result<(i64, &str), BadPosition> {
+    let (time, label) = text.split_once('.').ok_or(BadPosition)?;
+    Ok((time.parse().map_err(|_| BadPosition)?, label))
 }
 
 /// One page of a list; the next page begins after `next` and may be empty.

@@ -10,7 +10,7 @@ use djinn_protocol::body::{
     MessageBody, MessageState, PlanConflictBody, PlanEditState, PlanVersionBody, PlanWaitingBody,
 };
 use djinn_protocol::event::PublicPlan;
-use djinn_protocol::request::{MessageRequest, PlanRequest, WholeNumber};
+use djinn_protocol::request::{MessageRequest, NoParameters, PlanRequest, WholeNumber};
 use djinn_runtime::serve::{MessageStatus, PlanEditStatus, send_message, send_plan_edit};
 use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
@@ -21,7 +21,7 @@ use crate::api_error::{ApiError, member_error};
 use crate::body::OwnBody;
 use crate::identity::Caller;
 use crate::path::RunPath;
-use crate::query::{NoParameters, UrlQuery};
+use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
 
 /// `POST /runs/{run}/messages`: sends a message to a working run, which reads the message in the next turn.
