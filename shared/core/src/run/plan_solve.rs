@@ -176,8 +176,8 @@ impl Work for PlanSolve {
         for task in self.tasks.iter_mut().filter(|task| ran.has_child(&task.child_id())) {
             task.crashes += 1;
         }
-        let waits = Some(TurnUpdate::default());
-        self.agent_mut().map_or(waits, |planner| planner.on_resumed(ran))
+        let no_update = Some(TurnUpdate::default());
+        self.agent_mut().map_or(no_update, |planner| planner.on_resumed(ran))
     }
 
     /// Processes the planner's reply: runs its commands at once, and starts ready steps.

@@ -119,8 +119,8 @@ pub(super) trait Work: WorkValue {
 
     /// Processes a crash, which `ran` may have caused. `None` if the agent's own call is given up.
     fn on_resumed(&mut self, ran: &ActiveEffects) -> Option<TurnUpdate> {
-        let waits = Some(TurnUpdate::default());
-        self.agent_mut().map_or(waits, |agent| agent.on_resumed(ran))
+        let no_update = Some(TurnUpdate::default());
+        self.agent_mut().map_or(no_update, |agent| agent.on_resumed(ran))
     }
 
     /// Processes the agent's reply. Makes at most the first `max_calls` calls.
