@@ -92,7 +92,7 @@ async fn question_of_the_session_sees_its_files() {
     add(&world, "notes.md").await;
     world.model.on("What is in it?").reply("An x.");
     world.told(&Question::of("What is in it?", "s1")).await;
-    assert!(world.model.last_request().unwrap().text().contains("notes.md"));
+    assert!(world.model.last_request().unwrap().system().contains("notes.md"));
     let session = world.get("/sessions/s1").await.json();
     assert_eq!(session["files"][0]["name"], "notes.md");
 }
