@@ -1,5 +1,5 @@
-//! The bodies and parameters of requests: separate types, never used for stored data. A route accepts exactly the fields of
-//! its type; a field's comment is the field's description in the contract.
+//! The bodies of requests and the parameters of URLs: separate types, never used for stored data. A route
+//! accepts exactly the fields of its type; a field's comment is the field's description in the contract.
 //!
 //! An optional field may also be null, and an empty text counts as absent.
 
