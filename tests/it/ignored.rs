@@ -68,3 +68,22 @@ async fn a_member_without_effect_is_refused_by_our_own_route_and_named_by_joyage
         assert!(events.contains(begun), "{events}");
     }
 }
+
+#[tokio::test]
+async fn a_field_of_joyagents_other_endpoint_is_named_as_ignored() {
+    let world = World::start().await;
+    world.model.on("Hello?").reply("Hello.").always();
+    for (protocol, body, ignored) in [
+        (Protocol::Raw, json!({"query": "Hello?", "deepThink": 1, "isStream": false}), "deepThink"),
+        (
+            Protocol::Ui,
+            json!({"query": "Hello?", "deepThink": 0, "agentType": 3, "isStream": false}),
+            "agentType, isStream",
+        ),
+    ] {
+        let request = world.request(Method::POST, protocol.path());
+        let stream = world.ask_with(request.json(&body)).await;
+        assert_eq!(stream.header("djinn-ignored"), ignored);
+        assert!(stream.rest().await.len() > 1);
+    }
+}
