@@ -110,7 +110,8 @@ mod tests {
     #[test]
     fn a_refusal_names_the_operation_and_the_table() {
         let request = AwsRequest { operation: "PutItem", on: "djinn-table" };
-        let missing = ResourceNotFoundException::builder().build();
+        let code = ErrorMetadata::builder().code("ResourceNotFoundException").build();
+        let missing = ResourceNotFoundException::builder().meta(code).build();
         let throttled = ProvisionedThroughputExceededException::builder().build();
         for (cause, is_denied) in [
             (PutItemError::ResourceNotFoundException(missing), true),
