@@ -61,8 +61,8 @@ USER_BOUNDS = {
 
 # Routes of the REST API without a signature: links for responses and for files.
 OPEN_METHODS = {
-    ("/answer/{token}", "get"),
-    ("/answer/{token}", "post"),
+    ("/respond/{token}", "get"),
+    ("/respond/{token}", "post"),
     ("/v1/file_tool/download/{token}/{name}", "get"),
     ("/v1/file_tool/preview/{token}/{name}", "get"),
 }

@@ -6,7 +6,7 @@ mod sent;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agent::{AnswerGrant, FileGrant, LinkKeys};
+use agent::{FileGrant, LinkKeys, ResponseGrant};
 use djinn_scripted::ScriptedModel;
 use dynoxide::Database;
 use dynoxide::actions::scan::ScanRequest;
@@ -81,7 +81,7 @@ impl Place {
         let mut known = BTreeMap::from([("run", run.clone()), ("credential", credential)]);
         let keys = LinkKeys::parse(LINK_KEY).unwrap();
         for (name, grant) in links_to(&run) {
-            known.insert(name, keys.sign_answer(&grant).unwrap());
+            known.insert(name, keys.sign_response(&grant).unwrap());
         }
         for (name, grant) in links_to_files() {
             known.insert(name, keys.sign_file(&grant).unwrap());
@@ -142,9 +142,9 @@ impl Place {
 
 /// What the links in rows grant: an answer to something that the laptop's run never asked, and the same
 /// when it is too late.
-fn links_to(run: &str) -> [(&'static str, AnswerGrant); 2] {
+fn links_to(run: &str) -> [(&'static str, ResponseGrant); 2] {
     let grant = grant_of(run, "t1.c1", &"0".repeat(64));
-    [("link", grant.clone()), ("expired", AnswerGrant { expires_at_ms: 1, ..grant })]
+    [("link", grant.clone()), ("expired", ResponseGrant { expires_at_ms: 1, ..grant })]
 }
 
 /// What the links to files in rows grant: content that is not there, and the same when it is too late.

@@ -6,7 +6,7 @@ mod attached;
 pub(crate) mod files;
 mod refused;
 
-use agent::{AnswerGrant, LinkKeys, LinkSettings};
+use agent::{LinkKeys, LinkSettings, ResponseGrant};
 use djinn_core::id::{RunId, TenantId, UserId};
 use djinn_scripted::ScriptedModel;
 use futures::future::join_all;
@@ -54,12 +54,12 @@ async fn link(client: &Client, run: &str, request: &str) -> String {
 }
 
 fn token(path: &str) -> &str {
-    path.strip_prefix("/answer/").unwrap()
+    path.strip_prefix("/respond/").unwrap()
 }
 
 /// What a link grants.
-fn granted(path: &str) -> AnswerGrant {
-    keys().verify_answer(token(path), 0).unwrap()
+fn granted(path: &str) -> ResponseGrant {
+    keys().verify_response(token(path), 0).unwrap()
 }
 
 async fn post(client: &Client, path: &str, form: &[(&str, &str)]) -> Answer {
@@ -122,12 +122,12 @@ async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
     assert!(!policy.contains("unsafe") && !page.text.contains("<script"), "{policy}");
 
-    let form = [("words", "By\nmail."), ("instead", "{}"), ("answer", "confirm")];
+    let form = [("words", "By\nmail."), ("instead", "{}"), ("response", "confirm")];
     let taken = post(&world, &path, &form).await;
     assert_eq!(taken.status, 200, "{}", taken.text);
     assert!(taken.text.contains("Your response was accepted"), "{}", taken.text);
     assert_eq!(ending(&world, &run).await["status"], "finished");
-    let late = post(&world, &path, &[("answer", "stop")]).await;
+    let late = post(&world, &path, &[("response", "stop")]).await;
     assert_eq!((late.status, code(&late.text)), (409, "request_resolved"));
     assert!(late.text.contains("This request has a response: confirm"), "{}", late.text);
     assert!(late.text.contains("changed nothing") && !late.text.contains("you<"));
@@ -144,7 +144,7 @@ async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
     assert_eq!((&detail["by"], &detail["via"]), (&json!("you"), &json!("link")));
     assert_eq!(detail["comment"], "By\nmail.");
     let journal = json!(settled(world.system.ports(), &run).await).to_string();
-    assert!(!journal.contains(token(&path)) && !journal.contains("/answer/"), "{journal}");
+    assert!(!journal.contains(token(&path)) && !journal.contains("/respond/"), "{journal}");
 }
 
 #[tokio::test]
@@ -175,7 +175,7 @@ async fn arguments_are_changed_by_a_link_and_wrong_ones_leave_it_waiting() {
         ("{\"command\":", "are not valid JSON"),
         ("[]", "must be a JSON object"),
     ] {
-        let form = [("answer", "modify"), ("instead", given), ("words", "Better <so>.")];
+        let form = [("response", "modify"), ("instead", given), ("words", "Better <so>.")];
         let page = post(&world, &path, &form).await;
         assert_eq!((page.status, code(&page.text)), (400, "invalid_field"), "{}", page.text);
         assert!(page.text.contains(part), "{given}: {}", page.text);
@@ -185,18 +185,18 @@ async fn arguments_are_changed_by_a_link_and_wrong_ones_leave_it_waiting() {
         [("application/json", 415, "unsupported_body"), ("", 415, "unsupported_body")]
     {
         let request = world.request(Method::POST, &path).header(CONTENT_TYPE, kind);
-        let page = Answer::of(request.body("answer=confirm").send().await.unwrap()).await;
+        let page = Answer::of(request.body("response=confirm").send().await.unwrap()).await;
         assert_eq!((page.status, code(&page.text)), (status, code_of), "{kind}");
     }
     let long = "x".repeat(600_000);
-    let page = post(&world, &path, &[("answer", "say"), ("words", &long)]).await;
+    let page = post(&world, &path, &[("response", "say"), ("words", &long)]).await;
     assert_eq!((page.status, code(&page.text)), (413, "body_too_large"));
     let page = post(&world, &path, &[]).await;
     assert_eq!((page.status, code(&page.text)), (400, "invalid_field"));
     assert!(world.open_request(&run, "t2.c1").await.is_object(), "it waits on");
 
     (arguments["command"], arguments["filename"]) = (json!("upload"), json!("east.md"));
-    let form = [("answer", "modify"), ("instead", &*arguments.to_string())];
+    let form = [("response", "modify"), ("instead", &*arguments.to_string())];
     assert_eq!(post(&world, &path, &form).await.status, 200);
     assert_eq!(ending(&world, &run).await["status"], "finished");
     let files = world.get("/sessions/s1").await.json()["files"].to_string();
@@ -208,13 +208,13 @@ async fn a_run_is_stopped_and_a_model_is_told_words_by_link() {
     let world = linking().await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
-    assert_eq!(post(&world, &path, &[("answer", "stop")]).await.status, 200);
+    assert_eq!(post(&world, &path, &[("response", "stop")]).await.status, 200);
     assert_eq!(ending(&world, &run).await["status"], "stopped");
 
     let world = linking().await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
-    let form = [("answer", "say"), ("words", "Use a table instead.")];
+    let form = [("response", "say"), ("words", "Use a table instead.")];
     assert_eq!(post(&world, &path, &form).await.status, 200);
     assert_eq!(ending(&world, &run).await["status"], "finished");
     assert!(world.model.wait_for_request(3).await.text().contains("Use a table instead."));
@@ -225,7 +225,7 @@ async fn of_many_answers_by_the_same_link_one_counts() {
     let world = linking().await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
-    let form = [("answer", "confirm")];
+    let form = [("response", "confirm")];
     let answers = join_all((0..20).map(|_| post(&world, &path, &form))).await;
     let taken = answers.iter().filter(|answer| answer.status == 200).count();
     let late = answers.iter().filter(|answer| code(&answer.text) == "request_resolved").count();
@@ -239,7 +239,7 @@ async fn an_answer_elsewhere_ends_a_link_and_so_does_the_end_of_its_run() {
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     assert_eq!(world.delete(&format!("/runs/{run}/requests/t2.c1")).await.status, 200);
-    let late = post(&world, &path, &[("answer", "confirm")]).await;
+    let late = post(&world, &path, &[("response", "confirm")]).await;
     assert_eq!((late.status, code(&late.text)), (409, "request_resolved"));
     assert!(late.text.contains("This request has a response: skip"), "{}", late.text);
 
@@ -248,7 +248,7 @@ async fn an_answer_elsewhere_ends_a_link_and_so_does_the_end_of_its_run() {
     let path = link(&world, &run, "t2.c1").await;
     world.stop(&run).await;
     assert_eq!(ending(&world, &run).await["status"], "stopped");
-    for page in [world.get(&path).await, post(&world, &path, &[("answer", "confirm")]).await] {
+    for page in [world.get(&path).await, post(&world, &path, &[("response", "confirm")]).await] {
         assert_eq!((page.status, code(&page.text)), (409, "request_closed"), "{}", page.text);
     }
     assert_eq!(world.delete("/sessions/s1").await.status, 204);
@@ -305,7 +305,7 @@ async fn what_stopped_goes_on_by_link() {
     let page = world.get(&path).await.text;
     assert!(page.contains("Add credit") && page.contains(">Continue</button>"), "{page}");
     assert!(!page.contains("name=\"instead\""), "{page}");
-    assert_eq!(post(&world, &path, &[("answer", "confirm")]).await.status, 200);
+    assert_eq!(post(&world, &path, &[("response", "confirm")]).await.status, 200);
     assert_eq!(ending(&world, &run).await["answer"], "Nothing new.");
 }
 
@@ -330,12 +330,12 @@ async fn joyagents_clients_get_links_too_and_none_outlives_its_question() {
     assert_eq!(granted(path).expires_at_ms, until_ms / 1_000 * 1_000);
     let pending = world.get("/api/feedback/pending/s1").await.json();
     assert_eq!(pending["data"]["t2.c1"]["link"], link, "until then it is the same");
-    assert_eq!(post(&world, path, &[("answer", "skip")]).await.status, 200);
+    assert_eq!(post(&world, path, &[("response", "skip")]).await.status, 200);
 }
 
 /// A grant of the laptop's user.
-pub(crate) fn grant_of(run: &str, request: &str, digest: &str) -> AnswerGrant {
-    AnswerGrant {
+pub(crate) fn grant_of(run: &str, request: &str, digest: &str) -> ResponseGrant {
+    ResponseGrant {
         tenant: TenantId::new("local").unwrap(),
         user: UserId::new("you").unwrap(),
         run: RunId::new(run).unwrap(),
@@ -387,9 +387,9 @@ async fn steps_and_their_results_are_looked_at_by_link() {
             let url = unescaped(url.split('"').next().unwrap());
             assert_eq!(world.follow(&url).await.text, "<h1>1</h1>", "who judges a result sees it");
         }
-        let empty = post(&world, &path, &[("answer", "modify"), ("instead", "")]).await;
+        let empty = post(&world, &path, &[("response", "modify"), ("instead", "")]).await;
         assert_eq!((empty.status, code(&empty.text)), (400, "invalid_field"), "{}", empty.text);
-        let given = post(&world, &path, &[("answer", "modify"), ("instead", instead)]).await;
+        let given = post(&world, &path, &[("response", "modify"), ("instead", instead)]).await;
         assert_eq!(given.status, 200, "{}", given.text);
         asked += 1;
     }
@@ -417,10 +417,10 @@ async fn a_budget_is_topped_up_by_link_with_no_more_than_is_offered() {
     assert!(page.contains("&quot;tokens&quot;: 1000,"), "{page}");
     assert!(page.contains(">Summarize the results so far</button>"), "{page}");
     let form = |tokens| json!({"tokens": tokens}).to_string();
-    let too_much = post(&world, &path, &[("answer", "modify"), ("instead", &form(1_001))]).await;
+    let too_much = post(&world, &path, &[("response", "modify"), ("instead", &form(1_001))]).await;
     assert_eq!((too_much.status, code(&too_much.text)), (400, "invalid_field"));
     assert_eq!(world.model.requests().len(), 1, "nothing is bought unasked");
-    let enough = post(&world, &path, &[("answer", "modify"), ("instead", &form(500))]).await;
+    let enough = post(&world, &path, &[("response", "modify"), ("instead", &form(500))]).await;
     assert_eq!(enough.status, 200, "{}", enough.text);
     assert_eq!(ending(&world, &run).await["answer"], "It went well, in short.");
 }

@@ -6,7 +6,6 @@
 
 mod access;
 mod agent;
-mod answer_parser;
 mod api_error;
 mod body;
 mod cached_secret;
@@ -24,6 +23,7 @@ mod origin;
 mod path;
 mod query;
 mod reply;
+mod response_parser;
 mod route;
 mod run_stream;
 mod session_links;
@@ -52,7 +52,7 @@ pub use body::MAX_BODY;
 pub use identity::{
     Auth, BadKeyHash, IamUser, KEY_BYTES, KeyHash, KeyHolder, KeyList, TokenSettings, format_key,
 };
-pub use link::{AnswerGrant, BadLink, FileGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY};
+pub use link::{BadLink, FileGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY, ResponseGrant};
 pub use local::LocalOrigins;
 pub use settings::Settings;
 pub use slots::StreamLimits;
@@ -124,7 +124,7 @@ where
 /// serves only other paths.
 #[must_use]
 pub fn is_own_path(path: &str) -> bool {
-    const OWN: [&str; 8] = ["AutoAgent", "answer", "api", "data", "runs", "sessions", "v1", "web"];
+    const OWN: [&str; 8] = ["AutoAgent", "api", "data", "respond", "runs", "sessions", "v1", "web"];
     let first = path.split('/').nth(1).unwrap_or_default();
     OWN.contains(&first)
 }
@@ -134,8 +134,8 @@ fn public_routes<P: AgentPorts>(links: bool) -> Router<SharedAgent<P>> {
     let router = Router::new().route("/web/health", get(route::health));
     let router = if links {
         router.route(
-            "/answer/{token}",
-            get(route::show_request::<P>).post(route::answer_request::<P>),
+            "/respond/{token}",
+            get(route::show_request::<P>).post(route::respond_by_link::<P>),
         )
     } else {
         router

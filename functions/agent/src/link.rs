@@ -25,11 +25,11 @@ use percent_encoding::percent_decode_str;
 use crate::cached_secret::CachedSecret;
 
 pub(crate) use sign::ConnectTime;
-pub use token::{AnswerGrant, BadLink, FileGrant, LinkKeys, MIN_KEY};
-use token::{is_answer_token, is_file_token};
+pub use token::{BadLink, FileGrant, LinkKeys, MIN_KEY, ResponseGrant};
+use token::{is_file_token, is_response_token};
 
 /// The path of responses; a link's token follows.
-const ANSWERS: &str = "/answer/";
+const RESPONSES: &str = "/respond/";
 
 /// The path of files.
 const FILES: &str = "/v1/file_tool/";
@@ -140,19 +140,19 @@ impl SignedLinks {
     /// Returns `link_not_found` for an unknown token or a token for another purpose, `link_expired`, and
     /// `identity_unavailable` while the keys cannot be read. The keys are read only if the token's form is
     /// valid.
-    pub(crate) async fn verify_answer(
+    pub(crate) async fn verify_response(
         &self,
         token: &str,
         now_ms: i64,
-    ) -> Result<AnswerGrant, Failure> {
-        let keys = self.keys_for(is_answer_token(token), now_ms).await?;
-        Ok(keys.verify_answer(token, now_ms)?)
+    ) -> Result<ResponseGrant, Failure> {
+        let keys = self.keys_for(is_response_token(token), now_ms).await?;
+        Ok(keys.verify_response(token, now_ms)?)
     }
 
     /// Returns the current grant of a token in a link to a file of this name.
     ///
     /// # Errors
-    /// Returns the same errors as [`Self::verify_answer`].
+    /// Returns the same errors as [`Self::verify_response`].
     pub(crate) async fn verify_file(
         &self,
         token: &str,

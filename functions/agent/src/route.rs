@@ -17,7 +17,7 @@ pub(crate) use joyagent::{
     cancel_feedback, get_file, get_file_list, give_feedback, pending_feedback, upload_file,
     upload_file_data, upload_url,
 };
-pub(crate) use link::{answer_request, show_request};
+pub(crate) use link::{respond_by_link, show_request};
 pub(crate) use requests::{list_human_requests, respond_to_request, skip_request};
 pub(crate) use run::{
     audit_run, follow_run, list_runs, patch_plan, post_message, post_stop, show_run,

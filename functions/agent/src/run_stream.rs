@@ -33,7 +33,7 @@ use djinn_runtime::world::Ports;
 
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
-use crate::session_links::{AnswerableRun, session_links};
+use crate::session_links::{RespondableRun, session_links};
 use crate::slots::{StreamSlot, StreamSlots};
 use crate::user_stream::UserStream;
 
@@ -236,7 +236,7 @@ async fn serve_stream<P: Ports>(
         subscription;
     let language = agent.settings.run.language;
     let is_new = matches!(begin, StreamStart::Driving(..));
-    let asking = (viewer == AccessLevel::Asker).then_some(AnswerableRun { run: &key, is_new });
+    let asking = (viewer == AccessLevel::Asker).then_some(RespondableRun { run: &key, is_new });
     let links = session_links(agent, parts, &session, session_name, asking).await;
     let translator = || {
         let ports = agent.ports.clone();

@@ -13,7 +13,7 @@ use crate::link::{ConnectTime, SignedLinks};
 use crate::origin::request_origin;
 
 /// A run that the client may respond to: the asker receives links for responses.
-pub(crate) struct AnswerableRun<'a> {
+pub(crate) struct RespondableRun<'a> {
     pub(crate) run: &'a RunKey,
     /// True if this request starts the run.
     pub(crate) is_new: bool,
@@ -26,7 +26,7 @@ pub(crate) async fn session_links<P: Ports>(
     parts: &Parts,
     session: &SessionKey,
     name: SessionName,
-    asking: Option<AnswerableRun<'_>>,
+    asking: Option<RespondableRun<'_>>,
 ) -> Urls {
     let urls = unsigned_links(agent, parts, name);
     let (Some(links), Ok(caller)) = (SignedLinks::of(parts), Caller::of(&parts.extensions)) else {
@@ -37,8 +37,8 @@ pub(crate) async fn session_links<P: Ports>(
     let signer = links.link_signer(request_origin(parts, &agent.settings), now).await;
     let urls = urls.with_file_links(signer.file_links(session), now.ms);
     match asking {
-        Some(AnswerableRun { run, .. }) => {
-            urls.with_response_links(signer.answer_links(run, caller.user))
+        Some(RespondableRun { run, .. }) => {
+            urls.with_response_links(signer.response_links(run, caller.user))
         }
         None => urls,
     }

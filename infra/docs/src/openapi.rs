@@ -64,7 +64,7 @@ fn describe_operation(
     if let Some(request) = describe_request(&operation.request, requests) {
         entry.insert("requestBody".to_owned(), request);
     }
-    if matches!(operation.path, "/web/health" | "/answer/{token}") {
+    if matches!(operation.path, "/web/health" | "/respond/{token}") {
         entry.insert("security".to_owned(), json!([]));
     }
     Ok(entry.into())

@@ -72,7 +72,7 @@ impl ResponseLinks {
 
 impl fmt::Debug for ResponseLinks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AnswerLinks")
+        f.write_str("ResponseLinks")
     }
 }
 

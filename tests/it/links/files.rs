@@ -233,14 +233,14 @@ async fn a_link_opens_that_file_and_nothing_else() {
     let link = place["domainUrl"].as_str().unwrap().to_owned();
     anna.upload("s1", "other.md", "Other.").await;
     let good = granted_file(&link);
-    let answer = AnswerGrant {
+    let answer = ResponseGrant {
         tenant: good.folder.tenant.clone(),
         ..grant_of(&format!("run_{}", "0".repeat(32)), "t1.c1", &"0".repeat(64))
     };
     let _ = door.aws.request_counter().take_counts();
     for (what, url) in [
         ("under another name", link.replace("mine.md", "other.md")),
-        ("for answers", link.replace(token_of(&link), &keys().sign_answer(&answer).unwrap())),
+        ("for answers", link.replace(token_of(&link), &keys().sign_response(&answer).unwrap())),
         ("of another key", {
             let keys = LinkKeys::parse(&"another deployment's key".repeat(2)).unwrap();
             link.replace(token_of(&link), &keys.sign_file(&good).unwrap())
@@ -264,7 +264,7 @@ async fn a_link_opens_that_file_and_nothing_else() {
         let page = browsed(&granting(&link, &grant)).await;
         assert_eq!((page.status, code(&page.text)), (404, "link_not_found"), "{what}");
     }
-    let as_answer = stranger.get(&format!("/answer/{}", token_of(&link))).await;
+    let as_answer = stranger.get(&format!("/respond/{}", token_of(&link))).await;
     assert_eq!((as_answer.status, code(&as_answer.text)), (404, "link_not_found"));
     // It is no key, and leads nowhere else.
     let bearing = stranger.clone().bearing(token_of(&link));

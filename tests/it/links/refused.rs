@@ -35,7 +35,8 @@ async fn a_thousand_mutated_tokens_are_all_told_the_same() {
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
     let other = LinkKeys::parse(&"another deployment's key".repeat(2)).unwrap();
-    let mut tokens = BTreeSet::from([other.sign_answer(&granted(&path)).unwrap(), "x".to_owned()]);
+    let mut tokens =
+        BTreeSet::from([other.sign_response(&granted(&path)).unwrap(), "x".to_owned()]);
     let mut random = fastrand::Rng::with_seed(7);
     while tokens.len() < 1_002 {
         tokens.insert(mutated(token(&path), &mut random));
@@ -46,10 +47,10 @@ async fn a_thousand_mutated_tokens_are_all_told_the_same() {
     let mut pages = BTreeSet::new();
     let mut tried = 0;
     for token in &tokens {
-        let path = format!("/answer/{token}");
+        let path = format!("/respond/{token}");
         let page = match tried % 2 {
             0 => world.get(&path).await,
-            _ => post(&world, &path, &[("answer", "stop")]).await,
+            _ => post(&world, &path, &[("response", "stop")]).await,
         };
         assert_eq!((page.status, code(&page.text)), (404, "link_not_found"), "{token}");
         pages.insert(page.text);
@@ -69,54 +70,54 @@ async fn a_link_that_is_ours_is_good_for_its_own_ask_and_time_only() {
     let request_id = |text: &str| HumanRequestId::new(text).unwrap();
     let nobody = format!("run_{}", "0".repeat(32));
     for (what, grant, status, told) in [
-        ("expired", AnswerGrant { expires_at_ms: 1, ..good.clone() }, 410, "link_expired"),
+        ("expired", ResponseGrant { expires_at_ms: 1, ..good.clone() }, 410, "link_expired"),
         (
             "of another user",
-            AnswerGrant { user: UserId::new("bob").unwrap(), ..good.clone() },
+            ResponseGrant { user: UserId::new("bob").unwrap(), ..good.clone() },
             404,
             "link_not_found",
         ),
         (
             "of another tenant",
-            AnswerGrant { tenant: TenantId::new("evil").unwrap(), ..good.clone() },
+            ResponseGrant { tenant: TenantId::new("evil").unwrap(), ..good.clone() },
             404,
             "link_not_found",
         ),
         (
             "of a run that is not there",
-            AnswerGrant { run: RunId::new(nobody).unwrap(), ..good.clone() },
+            ResponseGrant { run: RunId::new(nobody).unwrap(), ..good.clone() },
             404,
             "link_not_found",
         ),
         (
             "of all of a turn",
-            AnswerGrant { human_request: request_id("t2"), ..good.clone() },
+            ResponseGrant { human_request: request_id("t2"), ..good.clone() },
             409,
             "request_closed",
         ),
         (
             "never asked",
-            AnswerGrant { human_request: request_id("t9.c1"), ..good.clone() },
+            ResponseGrant { human_request: request_id("t9.c1"), ..good.clone() },
             409,
             "request_closed",
         ),
         (
             "of other arguments",
-            AnswerGrant { digest: "0".repeat(64), ..good.clone() },
+            ResponseGrant { digest: "0".repeat(64), ..good.clone() },
             409,
             "request_stale",
         ),
     ] {
-        let path = format!("/answer/{}", keys().sign_answer(&grant).unwrap());
-        let form = [("answer", "confirm")];
+        let path = format!("/respond/{}", keys().sign_response(&grant).unwrap());
+        let form = [("response", "confirm")];
         for page in [world.get(&path).await, post(&world, &path, &form).await] {
             assert_eq!((page.status, code(&page.text)), (status, told), "{what}: {}", page.text);
             assert!(!page.text.contains("file_tool"), "{what}: {}", page.text);
             assert!(!page.text.contains("<form"), "{what}: {}", page.text);
         }
     }
-    let path = format!("/answer/{}", keys().sign_answer(&good).unwrap());
-    assert_eq!(post(&world, &path, &[("answer", "confirm")]).await.status, 200);
+    let path = format!("/respond/{}", keys().sign_response(&good).unwrap());
+    assert_eq!(post(&world, &path, &[("response", "confirm")]).await.status, 200);
     assert_eq!(ending(&world, &run).await["status"], "finished");
 }
 
@@ -160,19 +161,19 @@ async fn whoever_has_a_link_needs_no_credentials_and_gets_no_further() {
     let bearing = client.clone().bearing(token(path));
     assert_eq!(bearing.get(&format!("/runs/{run}")).await.status, 401);
     assert_eq!(client.get(&format!("/runs/{run}")).await.status, 401);
-    assert_eq!(post(&client, path, &[("answer", "confirm")]).await.status, 200);
+    assert_eq!(post(&client, path, &[("response", "confirm")]).await.status, 200);
     assert_eq!(ending(&anna, &run).await["status"], "finished");
     let lines = json!(logged.lines()).to_string();
     assert!(lines.contains(&run), "{lines}");
-    assert!(!lines.contains(token(path)) && !lines.contains("/answer/"), "{lines}");
+    assert!(!lines.contains(token(path)) && !lines.contains("/respond/"), "{lines}");
 }
 
 #[tokio::test]
 async fn links_are_open_under_every_way_of_telling_callers_apart() {
     let digest = "0".repeat(64);
     let nobody = grant_of(&format!("run_{}", "0".repeat(32)), "t1.c1", &digest);
-    let expired = AnswerGrant { expires_at_ms: 1, ..nobody };
-    let path = format!("/answer/{}", keys().sign_answer(&expired).unwrap());
+    let expired = ResponseGrant { expires_at_ms: 1, ..nobody };
+    let path = format!("/respond/{}", keys().sign_response(&expired).unwrap());
     for auth in [Auth::Iam(IamUser::Role), Auth::Key(KeyList::Inline(Vec::new())), Auth::None] {
         let mut door = Door::open(
             None,
@@ -202,10 +203,10 @@ async fn without_a_key_there_are_no_links_and_no_such_route() {
     assert_eq!(asked["requests"][0].get("link"), None);
     assert_eq!(world.open_request(&run, "t2.c1").await.get("link"), None);
     let digest = asked["requests"][0]["digest"].as_str().unwrap();
-    let token = keys().sign_answer(&grant_of(&run, "t2.c1", digest)).unwrap();
+    let token = keys().sign_response(&grant_of(&run, "t2.c1", digest)).unwrap();
     let nowhere = world.get("/nowhere/x").await;
-    for path in [format!("/answer/{token}"), "/answer/x".to_owned()] {
-        let answers = [world.get(&path).await, post(&world, &path, &[("answer", "stop")]).await];
+    for path in [format!("/respond/{token}"), "/respond/x".to_owned()] {
+        let answers = [world.get(&path).await, post(&world, &path, &[("response", "stop")]).await];
         for answer in answers {
             assert_eq!((answer.status, &answer.text), (404, &nowhere.text));
         }

@@ -9,16 +9,16 @@ use djinn_core::language::Language;
 use djinn_runtime::texts::MAX_COMMENT;
 use serde_json::{Map, Value};
 
-use crate::answer_parser;
 use crate::body::read_bytes_up_to;
 use crate::json;
+use crate::response_parser;
 
 /// Maximum size of a form in bytes: the longest arguments shown, with every letter encoded, and the comment.
 const MAX_FORM: usize = 512 * 1024;
 
 /// A submitted form.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct AnswerForm {
+pub(crate) struct ResponseForm {
     /// The button: `confirm`, `skip`, `stop`, `say`, `modify`.
     button: String,
     /// The form's field `words`; empty if absent.
@@ -27,7 +27,7 @@ pub(crate) struct AnswerForm {
     pub(super) replacement: Option<String>,
 }
 
-impl AnswerForm {
+impl ResponseForm {
     /// Reads a form of at most [`MAX_FORM`] bytes, with the content type of a form.
     pub(crate) async fn from_body(headers: &HeaderMap, body: Body) -> Result<Self, Failure> {
         let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
@@ -46,7 +46,7 @@ impl AnswerForm {
         let mut instead = None;
         for (name, value) in form_urlencoded::parse(body) {
             let place = match &*name {
-                "answer" => &mut button,
+                "response" => &mut button,
                 "words" => &mut words,
                 "instead" => &mut instead,
                 _ => continue,
@@ -61,14 +61,14 @@ impl AnswerForm {
     }
 
     /// Returns the response to this subject, and a comment.
-    pub(crate) fn to_answer(
+    pub(crate) fn to_response(
         &self,
         about: &Subject,
         language: Language,
     ) -> Result<(HumanResponse, String), Failure> {
         let parse =
-            |words: &str, arguments| answer_parser::parse_answer(words, arguments, language);
-        let answer = match self.button.as_str() {
+            |words: &str, arguments| response_parser::read_response(words, arguments, language);
+        let response = match self.button.as_str() {
             "say" if self.words.trim().is_empty() => {
                 return Err(form_error("`words` is empty".to_owned()));
             }
@@ -78,16 +78,16 @@ impl AnswerForm {
             }
             "confirm" | "skip" | "stop" => parse(&self.button, None).parsed?,
             _ => {
-                let problem = "`answer` must be confirm, skip, stop, say or modify";
+                let problem = "`response` must be confirm, skip, stop, say or modify";
                 return Err(form_error(problem.to_owned()));
             }
         };
         let comment = self.words.trim();
         if comment.len() > MAX_COMMENT {
-            let problem = format!("`words` beside an answer, at most {MAX_COMMENT} bytes");
+            let problem = format!("`words` beside a response, at most {MAX_COMMENT} bytes");
             return Err(Failure::new(ErrorCode::TooLong, problem));
         }
-        Ok((answer, comment.to_owned()))
+        Ok((response, comment.to_owned()))
     }
 
     fn parse_parameters(&self, about: &Subject) -> Result<Map<String, Value>, Failure> {
@@ -137,18 +137,18 @@ mod tests {
     use djinn_core::id::{CallId, StepId};
     use serde_json::json;
 
-    fn parse_call_answer(body: &str) -> Result<(HumanResponse, String), String> {
+    fn parse_call_form(body: &str) -> Result<(HumanResponse, String), String> {
         let call = Subject::Call {
             call: CallId::new("t1.c1").unwrap(),
             tool: "file_tool".to_owned(),
             arguments: Map::new(),
         };
-        parse_answer(body, &call)
+        parse_form(body, &call)
     }
 
-    fn parse_answer(body: &str, about: &Subject) -> Result<(HumanResponse, String), String> {
-        let form =
-            AnswerForm::of(body.as_bytes()).and_then(|form| form.to_answer(about, Language::En));
+    fn parse_form(body: &str, about: &Subject) -> Result<(HumanResponse, String), String> {
+        let form = ResponseForm::of(body.as_bytes())
+            .and_then(|form| form.to_response(about, Language::En));
         form.map_err(|failure| failure.detail)
     }
 
@@ -156,20 +156,20 @@ mod tests {
     fn a_button_says_what_the_rest_is_good_for() {
         let arguments = json!({"a": 1}).as_object().unwrap().clone();
         for (body, answer, comment) in [
-            ("answer=confirm&words=&instead=%7B%7D", HumanResponse::Confirm, ""),
-            ("answer=skip&words=Not+today.%0D%0A", HumanResponse::Skip, "Not today."),
-            ("words=x&answer=stop&more=1", HumanResponse::Stop, "x"),
-            ("answer=modify&instead=%7B%22a%22%3A+1%7D", HumanResponse::Modify { arguments }, ""),
+            ("response=confirm&words=&instead=%7B%7D", HumanResponse::Confirm, ""),
+            ("response=skip&words=Not+today.%0D%0A", HumanResponse::Skip, "Not today."),
+            ("words=x&response=stop&more=1", HumanResponse::Stop, "x"),
+            ("response=modify&instead=%7B%22a%22%3A+1%7D", HumanResponse::Modify { arguments }, ""),
             (
-                "answer=say&words=a%0D%0Ab%2B%E9%87%91",
+                "response=say&words=a%0D%0Ab%2B%E9%87%91",
                 HumanResponse::Say { text: "a\nb+金".into() },
                 "",
             ),
             // As in a chat.
-            ("answer=say&words=Skip", HumanResponse::Skip, ""),
-            ("answer=say&words=%E8%B7%B3%E8%BF%87", HumanResponse::Skip, ""),
+            ("response=say&words=Skip", HumanResponse::Skip, ""),
+            ("response=say&words=%E8%B7%B3%E8%BF%87", HumanResponse::Skip, ""),
         ] {
-            assert_eq!(parse_call_answer(body), Ok((answer, comment.to_owned())), "{body}");
+            assert_eq!(parse_call_form(body), Ok((answer, comment.to_owned())), "{body}");
         }
     }
 
@@ -186,26 +186,26 @@ mod tests {
         for (about, name) in [(Subject::StepReview { step, details }, "details"), (result, "text")]
         {
             let arguments = json!({name: "{\n"}).as_object().unwrap().clone();
-            let given = parse_answer("answer=modify&instead=%7B%0D%0A", &about);
+            let given = parse_form("response=modify&instead=%7B%0D%0A", &about);
             assert_eq!(given, Ok((HumanResponse::Modify { arguments }, String::new())));
         }
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        let long = format!("answer=skip&words={}", "x".repeat(MAX_COMMENT + 1));
+        let long = format!("response=skip&words={}", "x".repeat(MAX_COMMENT + 1));
         for (body, part) in [
-            ("", "`answer` must be"),
-            ("answer=", "`answer` must be"),
-            ("answer=yes", "`answer` must be"),
-            ("answer=confirm&answer=skip", "`answer` occurs twice"),
-            ("answer=say&words=%20", "`words` is empty"),
-            ("answer=modify", "are not valid JSON"),
-            ("answer=modify&instead=%7B%22a%22%3A1%2C%22a%22%3A2%7D", "are not valid JSON"),
-            ("answer=modify&instead=%5B%5D", "must be a JSON object"),
+            ("", "`response` must be"),
+            ("response=", "`response` must be"),
+            ("response=yes", "`response` must be"),
+            ("response=confirm&response=skip", "`response` occurs twice"),
+            ("response=say&words=%20", "`words` is empty"),
+            ("response=modify", "are not valid JSON"),
+            ("response=modify&instead=%7B%22a%22%3A1%2C%22a%22%3A2%7D", "are not valid JSON"),
+            ("response=modify&instead=%5B%5D", "must be a JSON object"),
             (&long, "at most 4096 bytes"),
         ] {
-            let problem = parse_call_answer(body).unwrap_err();
+            let problem = parse_call_form(body).unwrap_err();
             assert!(problem.contains(part), "{body}: {problem}");
         }
     }

@@ -25,7 +25,7 @@ use djinn_runtime::serve::ResponseStatus;
 use sha2::{Digest as _, Sha256};
 use time::OffsetDateTime;
 
-use super::form::{AnswerForm, text_parameter};
+use super::form::{ResponseForm, text_parameter};
 use super::texts::{self, PageTexts, page_texts};
 use document::{Button, Document, FormPart, InterruptPart, LinkedFile, Term, TextArea};
 use hidden::spell_hidden;
@@ -41,7 +41,7 @@ textarea{width:100%;box-sizing:border-box;font:inherit}label{display:block;margi
 button{font:inherit;padding:.4em 1em;margin:.6em .6em 0 0}.problem{border-left:4px solid #b00;padding-left:.8em}";
 
 /// A human request with its possible responses.
-pub(crate) struct AnswerPage<'a> {
+pub(crate) struct RequestPage<'a> {
     pub(crate) request: &'a HumanRequest,
     pub(crate) reasoning: &'a str,
     /// The URLs of the request's files.
@@ -51,14 +51,14 @@ pub(crate) struct AnswerPage<'a> {
     pub(crate) language: Language,
 }
 
-impl AnswerPage<'_> {
+impl RequestPage<'_> {
     /// Renders the request with an empty form.
     pub(crate) fn render(&self) -> Response {
-        self.render_page(StatusCode::OK, None, &AnswerForm::default())
+        self.render_page(StatusCode::OK, None, &ResponseForm::default())
     }
 
     /// Renders the request with an error and the submitted form.
-    pub(crate) fn render_with_problem(&self, problem: &Failure, form: &AnswerForm) -> Response {
+    pub(crate) fn render_with_problem(&self, problem: &Failure, form: &ResponseForm) -> Response {
         self.render_page(http_status(problem), Some(problem), form)
     }
 
@@ -66,7 +66,7 @@ impl AnswerPage<'_> {
         &self,
         status: StatusCode,
         problem: Option<&Failure>,
-        form: &AnswerForm,
+        form: &ResponseForm,
     ) -> Response {
         let words = page_texts(self.language);
         let about = &self.request.subject;
@@ -79,7 +79,7 @@ impl AnswerPage<'_> {
             interrupt: interrupt
                 .map(|why| InterruptPart { message: &why.message, code: &why.code }),
             terms: self.terms(words, &subject),
-            form: Some(answer_form(about, words, &subject, form)),
+            form: Some(response_form(about, words, &subject, form)),
             ..plain_document(words, words.title)
         };
         html_response(status, &document, self.language)
@@ -114,30 +114,30 @@ impl AnswerPage<'_> {
 }
 
 /// Returns the form, which is submitted to the page's own URL.
-fn answer_form<'a>(
+fn response_form<'a>(
     about: &Subject,
     words: &'a PageTexts,
     subject: &'a str,
-    form: &'a AnswerForm,
+    form: &'a ResponseForm,
 ) -> FormPart<'a> {
     let is_question = about.is_question();
     let mut buttons = Vec::new();
     if !is_question {
-        buttons.push(Button { answer: "confirm", label: confirm_label(about, words) });
+        buttons.push(Button { response: "confirm", label: confirm_label(about, words) });
     }
     // Skipping a result keeps the result, as confirming does.
     if !matches!(about, Subject::ResultReview { .. }) {
         let is_budget = matches!(about, Subject::BudgetExtension { .. });
         let label = if is_budget { words.sum_up } else { words.skip };
-        buttons.push(Button { answer: "skip", label });
+        buttons.push(Button { response: "skip", label });
     }
-    buttons.push(Button { answer: "stop", label: words.stop });
+    buttons.push(Button { response: "stop", label: words.stop });
     let mut areas = vec![TextArea {
         name: "words",
         label: words.message_label,
         text: &form.words,
         is_code: false,
-        answer: "say",
+        response: "say",
         button: words.send_message,
     }];
     if about.interrupt().is_none() && !is_question && visible_part(subject).1 {
@@ -152,7 +152,7 @@ fn answer_form<'a>(
             label,
             text: form.replacement.as_deref().unwrap_or(subject),
             is_code: !is_text,
-            answer: "modify",
+            response: "modify",
             button,
         });
     }
@@ -217,7 +217,7 @@ fn push_subject<'a>(
     terms.push(Term { is_code: true, note, ..Term::new(name, text) });
 }
 
-/// Renders the reason for having nothing to answer.
+/// Renders the reason for having nothing to respond to.
 pub(crate) fn problem_page(problem: &Failure, language: Language) -> Response {
     let document = Document {
         code: Some(problem.code.as_str()),
@@ -244,10 +244,10 @@ pub(crate) fn resolution_page(
     language: Language,
 ) -> Response {
     let words = page_texts(language);
-    let answer = texts::answer_text(&settled.response, language);
+    let response = texts::response_text(&settled.response, language);
     let outcome = match settled.by {
-        Some(_) => format!("{}: {answer}", words.resolved_title),
-        None => format!("{}; {}: {answer}", words.unanswered_note, words.by_policy),
+        Some(_) => format!("{}: {response}", words.resolved_title),
+        None => format!("{}; {}: {response}", words.unanswered_note, words.by_policy),
     };
     let note = late.map(|_| words.unchanged_note.to_owned());
     let document = Document {
@@ -261,7 +261,7 @@ pub(crate) fn resolution_page(
 /// Renders the status of a response.
 pub(crate) fn receipt_page(
     response_status: ResponseStatus,
-    answer: &str,
+    response: &str,
     language: Language,
 ) -> Response {
     let words = page_texts(language);
@@ -269,7 +269,7 @@ pub(crate) fn receipt_page(
         ResponseStatus::Accepted => (StatusCode::OK, words.accepted_note),
         ResponseStatus::Pending => (StatusCode::ACCEPTED, words.pending_note),
     };
-    let paragraphs = [texts::answer_text(answer, language), sentence];
+    let paragraphs = [texts::response_text(response, language), sentence];
     let document = Document {
         paragraphs: paragraphs.map(str::to_owned).to_vec(),
         ..plain_document(words, words.resolved_title)

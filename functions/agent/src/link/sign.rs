@@ -8,8 +8,8 @@ use djinn_core::id::UserId;
 use djinn_protocol::link::{FileLinks, ResponseLinks};
 use djinn_runtime::port::{RunKey, SessionKey};
 
-use super::token::{AnswerGrant, FileGrant, LinkKeys};
-use super::{ANSWERS, LinkKeySource, SignedLinks};
+use super::token::{FileGrant, LinkKeys, ResponseGrant};
+use super::{LinkKeySource, RESPONSES, SignedLinks};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -62,14 +62,14 @@ impl SignedLinks {
 impl LinkSigner {
     /// Returns links for responding to the run's human requests in this user's name. Anyone with a link can
     /// respond.
-    pub(crate) fn answer_links(&self, run: &RunKey, user: UserId) -> ResponseLinks {
+    pub(crate) fn response_links(&self, run: &RunKey, user: UserId) -> ResponseLinks {
         let base = self.base.clone();
         let ttl_ms = self.ttl_ms;
         let keys = Arc::clone(&self.keys);
         let run = run.clone();
         ResponseLinks::new(move |ask, at_ms| {
-            let grant = answer_grant(ask, &run, &user, at_ms.saturating_add(ttl_ms));
-            Some(format!("{base}{ANSWERS}{}", keys.get()?.sign_answer(&grant)?))
+            let grant = response_grant(ask, &run, &user, at_ms.saturating_add(ttl_ms));
+            Some(format!("{base}{RESPONSES}{}", keys.get()?.sign_response(&grant)?))
         })
     }
 
@@ -83,8 +83,13 @@ impl LinkSigner {
     }
 }
 
-fn answer_grant(ask: &HumanRequest, run: &RunKey, user: &UserId, latest_ms: i64) -> AnswerGrant {
-    AnswerGrant {
+fn response_grant(
+    ask: &HumanRequest,
+    run: &RunKey,
+    user: &UserId,
+    latest_ms: i64,
+) -> ResponseGrant {
+    ResponseGrant {
         tenant: run.tenant.clone(),
         user: user.clone(),
         run: run.run.clone(),

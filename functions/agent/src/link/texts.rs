@@ -132,8 +132,8 @@ pub(super) fn estimate_text(estimate: &Estimate, language: Language) -> String {
 }
 
 /// Returns the wording of a response for users.
-pub(super) fn answer_text(answer: &str, language: Language) -> &str {
-    let text = match answer {
+pub(super) fn response_text(response: &str, language: Language) -> &str {
+    let text = match response {
         "confirm" => Wording::AnswerConfirm,
         "modify" => Wording::AnswerModify,
         "skip" => Wording::AnswerSkip,

@@ -27,12 +27,12 @@ const MAX_TOKEN: usize = 2_048;
 const ALGORITHM: Algorithm = Algorithm::HS256;
 
 /// The `aud` of the tokens of response links.
-const AUDIENCE: &str = "answer";
+const AUDIENCE: &str = "response";
 
 /// The grant of a response link: one response to one human request of a run, in the user's name, until the
 /// expiry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AnswerGrant {
+pub struct ResponseGrant {
     /// The tenant of the run.
     pub tenant: TenantId,
     /// The user in whose name the response counts.
@@ -90,7 +90,7 @@ impl LinkKeys {
     /// Returns the token of a grant, always the same for the same grant; `None` if the grant cannot be
     /// encoded.
     #[must_use]
-    pub fn sign_answer(&self, grant: &AnswerGrant) -> Option<String> {
+    pub fn sign_response(&self, grant: &ResponseGrant) -> Option<String> {
         let key = EncodingKey::from_secret(self.0.first()?.reveal().as_bytes());
         let claims = Claims { aud: AUDIENCE.to_owned(), grant };
         jsonwebtoken::encode(&Header::new(ALGORITHM), &claims, &key).ok()
@@ -100,28 +100,28 @@ impl LinkKeys {
     ///
     /// # Errors
     /// Returns [`BadLink`] if the token is invalid or has expired.
-    pub fn verify_answer(&self, token: &str, now_ms: i64) -> Result<AnswerGrant, BadLink> {
-        let grant = self.decode_answer(token).ok_or(BadLink::NotOurs)?;
+    pub fn verify_response(&self, token: &str, now_ms: i64) -> Result<ResponseGrant, BadLink> {
+        let grant = self.decode_response(token).ok_or(BadLink::NotOurs)?;
         if now_ms < grant.expires_at_ms { Ok(grant) } else { Err(BadLink::Expired) }
     }
 
-    fn decode_answer(&self, token: &str) -> Option<AnswerGrant> {
-        is_answer_token(token).then_some(())?;
+    fn decode_response(&self, token: &str) -> Option<ResponseGrant> {
+        is_response_token(token).then_some(())?;
         let mut validation = Validation::new(ALGORITHM);
         validation.set_required_spec_claims(&["exp", "aud", "sub"]);
         validation.set_audience(&[AUDIENCE]);
-        // `verify_answer` checks the expiry with Djinn's own clock, which tests can move.
+        // `verify_response` checks the expiry with Djinn's own clock, which tests can move.
         validation.validate_exp = false;
         let claims = self.0.iter().find_map(|key| {
             let key = DecodingKey::from_secret(key.reveal().as_bytes());
-            jsonwebtoken::decode::<Claims<AnswerGrant>>(token, &key, &validation).ok()
+            jsonwebtoken::decode::<Claims<ResponseGrant>>(token, &key, &validation).ok()
         });
         Some(claims?.claims.grant)
     }
 }
 
 /// Returns true if a token has the form of a response link's token, without checking the key.
-pub(crate) fn is_answer_token(token: &str) -> bool {
+pub(crate) fn is_response_token(token: &str) -> bool {
     let is_signed =
         || jsonwebtoken::decode_header(token).is_ok_and(|header| header.alg == ALGORITHM);
     token.len() <= MAX_TOKEN && is_signed()

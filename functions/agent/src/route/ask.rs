@@ -30,13 +30,13 @@ use self::member_names::{JOYAGENT, MemberNames, NATIVE};
 use self::question_members::QuestionMembers;
 use crate::access::require_access;
 use crate::agent::{Agent, AgentPorts, SharedAgent};
-use crate::answer_parser;
 use crate::api_error::{ApiError, IGNORED, REQUEST_ID, RUN_ID, add_id_headers};
 use crate::body::{JsonMembers, parse_id};
 use crate::human_settings_change::HumanSettingsChange;
 use crate::identity::Caller;
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ignored_header};
+use crate::response_parser;
 use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
 use crate::unknown::UnknownMembers;
 
@@ -247,7 +247,7 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         }
         let language = question.spec.settings.language;
         question.parsed_response =
-            Some(answer_parser::parse_answer(&question.spec.question, None, language).parsed);
+            Some(response_parser::read_response(&question.spec.question, None, language).parsed);
         facts.run = Some(question.run_key().run);
         set_mode(
             agent,

@@ -27,14 +27,14 @@ use djinn_runtime::world::Ports;
 
 use super::requests::new_response_id;
 use crate::agent::{Agent, SharedAgent};
-use crate::link::form::AnswerForm;
-use crate::link::page::{self, AnswerPage};
-use crate::link::{AnswerGrant, ConnectTime, SignedLinks};
+use crate::link::form::ResponseForm;
+use crate::link::page::{self, RequestPage};
+use crate::link::{ConnectTime, ResponseGrant, SignedLinks};
 use crate::origin::request_origin;
 
 /// The target of a link.
 struct LinkTarget {
-    grant: AnswerGrant,
+    grant: ResponseGrant,
     run: LoadedRun,
     request: HumanRequestView,
     /// The URLs of the request's files.
@@ -42,7 +42,7 @@ struct LinkTarget {
     language: Language,
 }
 
-/// `GET /answer/{token}`: shows a human request, or the resolution.
+/// `GET /respond/{token}`: shows a human request, or the resolution.
 pub(crate) async fn show_request<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     parts: Parts,
@@ -53,8 +53,8 @@ pub(crate) async fn show_request<P: Ports>(
     }
 }
 
-/// `POST /answer/{token}`: responds as filled in on the form.
-pub(crate) async fn answer_request<P: Ports>(
+/// `POST /respond/{token}`: responds as filled in on the form.
+pub(crate) async fn respond_by_link<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     parts: Parts,
     body: Body,
@@ -66,13 +66,15 @@ pub(crate) async fn answer_request<P: Ports>(
     let HumanRequestState::Open(ask) = target.request.state.clone() else {
         return target.render_state(Some(&ErrorCode::RequestResolved.into()));
     };
-    let form = match AnswerForm::from_body(&parts.headers, body).await {
+    let form = match ResponseForm::from_body(&parts.headers, body).await {
         Ok(form) => form,
         Err(failure) => {
-            return target.answer_page(&ask).render_with_problem(&failure, &AnswerForm::default());
+            return target
+                .request_page(&ask)
+                .render_with_problem(&failure, &ResponseForm::default());
         }
     };
-    let result = match form.to_answer(&ask.subject, target.language) {
+    let result = match form.to_response(&ask.subject, target.language) {
         Ok((human_response, comment)) => {
             let word = human_response.as_str();
             let record = target.response_record(human_response, comment);
@@ -92,7 +94,7 @@ pub(crate) async fn answer_request<P: Ports>(
             }
             target.render_state(Some(&failure))
         }
-        Err(failure) => target.answer_page(&ask).render_with_problem(&failure, &form),
+        Err(failure) => target.request_page(&ask).render_with_problem(&failure, &form),
     }
 }
 
@@ -145,17 +147,17 @@ async fn find_files<P: Ports>(
     Ok(reviewed_files.map(|file| (file.name.clone(), urls.preview_url(file))).collect())
 }
 
-async fn verify_grant<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<AnswerGrant, Failure> {
+async fn verify_grant<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<ResponseGrant, Failure> {
     let token = parts.uri.path().rsplit('/').next().unwrap_or_default();
     let links = SignedLinks::of(parts).ok_or(ErrorCode::LinkNotFound)?;
-    links.verify_answer(token, agent.ports.clock().now_ms()).await
+    links.verify_response(token, agent.ports.clock().now_ms()).await
 }
 
 /// Returns the human request. A missing run, or a run of another user than the link's, counts as unknown.
 async fn load_request<P: Ports>(
     agent: &Agent<P>,
     run: &mut LoadedRun,
-    grant: &AnswerGrant,
+    grant: &ResponseGrant,
 ) -> Result<HumanRequestView, Failure> {
     match describe_request(&agent.ports, run, &grant.human_request, &grant.digest).await {
         Ok(request) if request.user == grant.user => Ok(request),
@@ -179,9 +181,9 @@ impl LinkTarget {
         match &self.request.state {
             HumanRequestState::Open(ask) => match late {
                 Some(problem) => {
-                    self.answer_page(ask).render_with_problem(problem, &AnswerForm::default())
+                    self.request_page(ask).render_with_problem(problem, &ResponseForm::default())
                 }
-                None => self.answer_page(ask).render(),
+                None => self.request_page(ask).render(),
             },
             HumanRequestState::Resolved(settled) => {
                 let late = late.map(|_| Failure::from(ErrorCode::RequestResolved));
@@ -196,11 +198,11 @@ impl LinkTarget {
         }
     }
 
-    fn answer_page<'a>(&'a self, ask: &'a HumanRequest) -> AnswerPage<'a> {
+    fn request_page<'a>(&'a self, ask: &'a HumanRequest) -> RequestPage<'a> {
         let Self { request, files, language, grant, .. } = self;
         let reasoning = request.reasoning.as_str();
         let until_ms = grant.expires_at_ms;
-        AnswerPage { request: ask, reasoning, files, until_ms, language: *language }
+        RequestPage { request: ask, reasoning, files, until_ms, language: *language }
     }
 
     /// Returns the response's record for the run: by the link, in the user's name.

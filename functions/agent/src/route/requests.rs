@@ -17,7 +17,6 @@ use djinn_runtime::world::Ports;
 
 use super::run::find_own_run;
 use crate::agent::{Agent, SharedAgent};
-use crate::answer_parser::parse_answer;
 use crate::api_error::{ApiError, member_error};
 use crate::body::OwnBody;
 use crate::identity::Caller;
@@ -26,6 +25,7 @@ use crate::origin::request_origin;
 use crate::path::{PathId, RunPath};
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
+use crate::response_parser::read_response;
 
 /// The field of a response.
 pub(super) const RESPONSE: &str = "response";
@@ -57,7 +57,7 @@ pub(crate) async fn respond_to_request<P: Ports>(
     OwnBody(body): OwnBody<ResponseRequest>,
 ) -> ReplyResult {
     let ResponseRequest { response, parameters, comment, digest } = body;
-    let text = parse_answer(&response, parameters, agent.settings.run.language);
+    let text = read_response(&response, parameters, agent.settings.run.language);
     let draft = ResponseDraft { request, comment, digest };
     let mut run = find_own_run(&agent, &caller, &run).await?;
     let record = draft.complete(&agent, &mut run, &caller, &text).await?;
@@ -102,7 +102,7 @@ pub(super) async fn public_requests<'a, P: Ports>(
         Some(links) => {
             let now = ConnectTime { ms: now_ms, is_new: false };
             let signer = links.link_signer(request_origin(parts, &agent.settings), now).await;
-            Some(signer.answer_links(run.key(), caller.user))
+            Some(signer.response_links(run.key(), caller.user))
         }
         None => None,
     };

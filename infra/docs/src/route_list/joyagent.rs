@@ -130,7 +130,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         )
     },
     get(
-        "/answer/{token}",
+        "/respond/{token}",
         "showLink",
         "Shows the human request of a signed link to any holder of the link.",
         NoParameters::json_schema,
@@ -138,7 +138,7 @@ pub(super) const JOYAGENT: &[Operation] = &[
         &[LinkNotFound, LinkExpired, RequestClosed, RequestResolved, RunExpired],
     ),
     post(
-        "/answer/{token}",
+        "/respond/{token}",
         "answerLink",
         "Responds to the human request of a signed link.",
         Request::Page,

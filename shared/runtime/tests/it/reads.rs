@@ -225,7 +225,7 @@ const REQUESTS: [(&str, Scene, ReadLimits, Act); 24] = [
             load_audit(&request.ports, &request.authorize().await).await.unwrap();
         })
     }),
-    ("GET /api/request/pending/{request}", Scene::Asking, ONCE, |request| {
+    ("GET /runs/{run}/requests", Scene::Asking, ONCE, |request| {
         Box::pin(async move {
             list_requests(&request.ports, &mut request.authorize().await).await.unwrap();
         })
@@ -235,17 +235,17 @@ const REQUESTS: [(&str, Scene, ReadLimits, Act); 24] = [
     ("POST /runs/{run}/stop, asking", Scene::Asking, ONCE, |request| Box::pin(request.stop())),
     ("POST /runs/{run}/stop, plan", Scene::PlanAsking, ONCE, |request| Box::pin(request.stop())),
     ("POST /runs/{run}/stop, ended", Scene::Ended, ONCE, |request| Box::pin(request.stop())),
-    ("POST /api/request/{request}", Scene::Asking, ONCE, |request| Box::pin(request.respond())),
-    ("POST /api/request/{request}, interrupted", Scene::Interrupted, ONCE, |request| {
+    ("POST /runs/{run}/requests/{request}/response", Scene::Asking, ONCE, |request| Box::pin(request.respond())),
+    ("POST /runs/{run}/requests/{request}/response, interrupted", Scene::Interrupted, ONCE, |request| {
         Box::pin(request.respond())
     }),
-    ("POST /api/request/{request}, plan", Scene::PlanAsking, ONCE, |request| {
+    ("POST /runs/{run}/requests/{request}/response, plan", Scene::PlanAsking, ONCE, |request| {
         Box::pin(request.respond())
     }),
-    ("GET /answer/{token}", Scene::Asking, ONCE, |request| Box::pin(request.follow_link(false))),
-    ("POST /answer/{token}", Scene::Asking, ONCE, |request| Box::pin(request.follow_link(true))),
+    ("GET /respond/{token}", Scene::Asking, ONCE, |request| Box::pin(request.follow_link(false))),
+    ("POST /respond/{token}", Scene::Asking, ONCE, |request| Box::pin(request.follow_link(true))),
     // What came in between is shown as it was when it was asked.
-    ("POST /answer/{token}, late", Scene::Ended, ReadLimits { record: 2, ..ONCE }, |request| {
+    ("POST /respond/{token}, late", Scene::Ended, ReadLimits { record: 2, ..ONCE }, |request| {
         Box::pin(request.follow_link(true))
     }),
     ("POST /runs/{run}/messages", Scene::AtWork, ONCE, |request| {

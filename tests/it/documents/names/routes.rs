@@ -89,7 +89,7 @@ fn fits_beginning(known: &str, path: &str) -> bool {
 #[test]
 fn routes_of_the_contract_may_be_named() {
     for text in [
-        "`GET /runs/{run}`, `POST /runs`, `GET /runs/{run}/events?from=3` and `GET|POST /answer/{token}`.",
+        "`GET /runs/{run}`, `POST /runs`, `GET /runs/{run}/events?from=3` and `GET|POST /respond/{token}`.",
         "`/runs`, `/runs/…`, `/runs/RUN/stop`, `/web/health`; but `/tmp`, `/usr/bin` and `a /b` are none.",
         "`curl http://127.0.0.1:9000/runs/$run/stop` and http://localhost:9000/.",
     ] {
@@ -103,7 +103,7 @@ fn other_routes_are_noticed() {
         ("`GET /run/{run}`.", "`GET /run/{run}` is no route"),
         ("`PUT /runs`.", "`PUT /runs` is no route"),
         ("`GET /runs/{id}`.", "`GET /runs/{id}` is no route"),
-        ("`GET|PUT /answer/{token}`.", "is no route"),
+        ("`GET|PUT /respond/{token}`.", "is no route"),
         ("`POST /sessions/{session}`.", "is no route"),
         ("`/runs/{run}/halt`.", "`/runs/{run}/halt` is no route"),
         ("```sh\ncurl http://127.0.0.1:9000/halt\n```", "docs/a.md:2: /halt is no route"),

@@ -77,7 +77,7 @@ pub(super) struct FormPart<'a> {
 /// A button for a response.
 #[derive(Serialize)]
 pub(super) struct Button<'a> {
-    pub(super) answer: &'a str,
+    pub(super) response: &'a str,
     pub(super) label: &'a str,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct TextArea<'a> {
     pub(super) label: &'a str,
     pub(super) text: &'a str,
     pub(super) is_code: bool,
-    pub(super) answer: &'a str,
+    pub(super) response: &'a str,
     pub(super) button: &'a str,
 }
 
@@ -131,7 +131,7 @@ mod tests {
             label: evil,
             text: evil,
             is_code: true,
-            answer: "say",
+            response: "say",
             button: evil,
         };
         let html = Document {
@@ -144,7 +144,7 @@ mod tests {
             interrupt: Some(InterruptPart { message: evil, code: evil }),
             terms: vec![term(), code],
             form: Some(FormPart {
-                buttons: vec![Button { answer: "stop", label: evil }],
+                buttons: vec![Button { response: "stop", label: evil }],
                 areas: vec![area],
             }),
         }

@@ -15,8 +15,8 @@ fn key(letter: &str) -> String {
     letter.repeat(MIN_KEY)
 }
 
-fn grant() -> AnswerGrant {
-    AnswerGrant {
+fn grant() -> ResponseGrant {
+    ResponseGrant {
         tenant: TenantId::new("acme").unwrap(),
         user: UserId::new("arn:aws:sts::123456789012:assumed-role/Analyst/anna").unwrap(),
         run: RunId::new("run_0123456789abcdef0123456789abcdef").unwrap(),
@@ -28,7 +28,7 @@ fn grant() -> AnswerGrant {
 
 /// Returns the reason a response link's token is rejected.
 fn problem(keys: &LinkKeys, token: &str) -> Option<BadLink> {
-    keys.verify_answer(token, NOW).err()
+    keys.verify_response(token, NOW).err()
 }
 
 fn encoded(json: &Value) -> String {
@@ -49,33 +49,33 @@ fn signed(algorithm: Algorithm, claims: &Value, key: &str) -> String {
 #[test]
 fn a_token_is_one_path_segment_and_counts_until_its_moment() {
     let keys = keys(&key("k"));
-    let token = keys.sign_answer(&grant()).unwrap();
+    let token = keys.sign_response(&grant()).unwrap();
     assert!(token.len() < 450, "{}", token.len());
     assert!(token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)), "{token}");
     assert_eq!(
-        keys.sign_answer(&grant()),
+        keys.sign_response(&grant()),
         Some(token.clone()),
         "the same grant has the same token"
     );
-    assert_eq!(keys.verify_answer(&token, NOW + 999), Ok(grant()));
-    assert_eq!(keys.verify_answer(&token, NOW + 1_000), Err(BadLink::Expired));
-    let precise = AnswerGrant { expires_at_ms: NOW + 1_999, ..grant() };
-    assert_eq!(keys.sign_answer(&precise), Some(token), "a link lasts no longer than was said");
+    assert_eq!(keys.verify_response(&token, NOW + 999), Ok(grant()));
+    assert_eq!(keys.verify_response(&token, NOW + 1_000), Err(BadLink::Expired));
+    let precise = ResponseGrant { expires_at_ms: NOW + 1_999, ..grant() };
+    assert_eq!(keys.sign_response(&precise), Some(token), "a link lasts no longer than was said");
 }
 
 #[test]
 fn a_link_is_good_for_nothing_that_it_was_not_made_for() {
     let keys = keys(&key("k"));
-    // Not even with all that an answer needs.
-    let mut claims = claims_of(&keys.sign_answer(&grant()).unwrap());
+    // Not even with all that a response needs.
+    let mut claims = claims_of(&keys.sign_response(&grant()).unwrap());
     for audience in
-        [json!("file"), json!(["answer", "file"]), json!("Answer"), json!(""), json!(null)]
+        [json!("file"), json!(["response", "file"]), json!("Response"), json!(""), json!(null)]
     {
         claims["aud"] = audience.clone();
         let token = signed(Algorithm::HS256, &claims, &key("k"));
         assert_eq!(problem(&keys, &token), Some(BadLink::NotOurs), "{audience}");
     }
-    claims["aud"] = json!("answer");
+    claims["aud"] = json!("response");
     assert_eq!(problem(&keys, &signed(Algorithm::HS256, &claims, &key("k"))), None);
     for needed in ["exp", "aud", "sub", "tenant", "run", "human_request", "digest"] {
         let mut claims = claims.clone();
@@ -96,7 +96,7 @@ fn a_link_is_good_for_nothing_that_it_was_not_made_for() {
 #[test]
 fn no_other_algorithm_counts_and_least_of_all_none() {
     let keys = keys(&key("k"));
-    let token = keys.sign_answer(&grant()).unwrap();
+    let token = keys.sign_response(&grant()).unwrap();
     let (_, rest) = token.split_once('.').unwrap();
     let (claims, signature) = rest.split_once('.').unwrap();
     for header in [
@@ -127,12 +127,12 @@ fn the_first_key_signs_all_verify_and_none_but_those() {
     let new = keys(&key("n"));
     let both = keys(&format!("{}, {}\n", key("n"), key("o")));
     let (of_old, of_both) =
-        (old.sign_answer(&grant()).unwrap(), both.sign_answer(&grant()).unwrap());
-    assert_eq!(both.verify_answer(&of_old, NOW), Ok(grant()));
-    assert_eq!(new.verify_answer(&of_both, NOW), Ok(grant()));
+        (old.sign_response(&grant()).unwrap(), both.sign_response(&grant()).unwrap());
+    assert_eq!(both.verify_response(&of_old, NOW), Ok(grant()));
+    assert_eq!(new.verify_response(&of_both, NOW), Ok(grant()));
     for (keys, token) in [(&old, &of_both), (&new, &of_old)] {
         assert_eq!(problem(keys, token), Some(BadLink::NotOurs));
-        let late = keys.verify_answer(token, grant().expires_at_ms);
+        let late = keys.verify_response(token, grant().expires_at_ms);
         assert_eq!(late, Err(BadLink::NotOurs), "nor is it called expired");
     }
 }
@@ -152,7 +152,7 @@ fn keys_that_are_short_or_many_are_refused_without_being_repeated() {
 #[test]
 fn no_bit_of_a_token_may_be_another() {
     let keys = keys(&key("k"));
-    let token = keys.sign_answer(&grant()).unwrap();
+    let token = keys.sign_response(&grant()).unwrap();
     let parts: Vec<&str> = token.split('.').collect();
     for nth in 0..parts.len() {
         let bytes = URL_SAFE_NO_PAD.decode(parts[nth]).unwrap();
@@ -184,7 +184,7 @@ proptest! {
         text in "[A-Za-z0-9_.-]{0,300}",
     ) {
         let keys = keys(&key("k"));
-        let token = keys.sign_answer(&grant()).unwrap();
+        let token = keys.sign_response(&grant()).unwrap();
         let mut letters = token.clone().into_bytes();
         for (place, letter) in places {
             let place = place.index(letters.len());

@@ -17,11 +17,11 @@ use djinn_runtime::world::Ports;
 
 use crate::access::{require_access, require_own_run};
 use crate::agent::{Agent, SharedAgent};
-use crate::answer_parser::parse_answer;
 use crate::api_error::ApiError;
 use crate::body::{LenientBody, parse_id};
 use crate::identity::Caller;
 use crate::reply::{JsonReply, ReplyResult};
+use crate::response_parser::read_response;
 use crate::route::requests::{
     RESPONSE, ResponseDraft, public_requests, skip_record, submit_record,
 };
@@ -96,16 +96,16 @@ fn parse_feedback(
     let must_be = |problem| ApiError::invalid_field(FEEDBACK, problem);
     let text = match (feedback, parameters) {
         (Some(FeedbackWords::Parameters(arguments)), None) => {
-            parse_answer("modify", Some(arguments), language)
+            read_response("modify", Some(arguments), language)
         }
         (Some(FeedbackWords::Parameters(_)), Some(_)) => {
             return Err(must_be("must be a string where there are `parameters`"));
         }
         (Some(FeedbackWords::Words(words)), parameters) if !words.is_empty() => {
-            parse_answer(&words, parameters, language)
+            read_response(&words, parameters, language)
         }
         (Some(FeedbackWords::Words(_)) | None, Some(parameters)) => {
-            parse_answer("modify", Some(parameters), language)
+            read_response("modify", Some(parameters), language)
         }
         (Some(FeedbackWords::Words(_)) | None, None) => {
             return Err(must_be("must be a non-empty string"));

@@ -3,7 +3,7 @@ use djinn_runtime::port::SessionKey;
 use proptest::prelude::*;
 
 use super::*;
-use crate::link::token::{AnswerGrant, MIN_KEY};
+use crate::link::token::{MIN_KEY, ResponseGrant};
 
 const NOW: i64 = 1_700_000_000_000;
 
@@ -155,7 +155,7 @@ fn no_letter_moves_between_tenant_and_name() {
 #[test]
 fn tokens_of_files_and_of_answers_do_not_pass_for_each_other() {
     let keys = keys("k");
-    let answer = AnswerGrant {
+    let answer = ResponseGrant {
         tenant: TenantId::new("acme").unwrap(),
         user: UserId::new("anna").unwrap(),
         run: RunId::new("run_0123456789abcdef0123456789abcdef").unwrap(),
@@ -163,10 +163,10 @@ fn tokens_of_files_and_of_answers_do_not_pass_for_each_other() {
         digest: "5e".repeat(32),
         expires_at_ms: NOW + 1_000,
     };
-    let answer = keys.sign_answer(&answer).unwrap();
+    let answer = keys.sign_response(&answer).unwrap();
     let file = keys.sign_file(&grant()).unwrap();
     assert_eq!(verify(&keys, &answer), Err(BadLink::NotOurs));
-    assert_eq!(keys.verify_answer(&file, NOW), Err(BadLink::NotOurs));
+    assert_eq!(keys.verify_response(&file, NOW), Err(BadLink::NotOurs));
     // Nor does the signature of a JWT pass for one of a file's payload, or one without the purpose.
     let payload = grant().encode().unwrap();
     let secret = "k".repeat(MIN_KEY);
@@ -255,7 +255,7 @@ proptest! {
         let name = grant.name.as_str();
         prop_assert!(is_file_token(&token, name) && token.len() > MAX_LABEL, "no label is as long");
         prop_assert_eq!(keys.verify_file(&token, name, 0), Ok(grant.clone()));
-        prop_assert!(!crate::link::token::is_answer_token(&token));
+        prop_assert!(!crate::link::token::is_response_token(&token));
     }
 
     #[test]

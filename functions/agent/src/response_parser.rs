@@ -11,7 +11,7 @@ use crate::json;
 
 /// Parses a response: a command word, changed arguments as JSON with or without a command word, or text for
 /// the model. `arguments` come from a separate field of the request.
-pub(crate) fn parse_answer(
+pub(crate) fn read_response(
     words: &str,
     arguments: Option<Map<String, Value>>,
     language: Language,
@@ -95,14 +95,14 @@ mod tests {
             ("{not json}", say("{not json}")),
             ("不同意", say("不同意")),
         ] {
-            let written = parse_answer(words, None, Language::Zh);
+            let written = read_response(words, None, Language::Zh);
             assert_eq!((written.parsed, written.text.as_str()), (Ok(answer), words));
         }
-        let written = parse_answer("修改", Some(arguments.clone()), Language::Zh);
+        let written = read_response("修改", Some(arguments.clone()), Language::Zh);
         assert_eq!((written.parsed, written.text.as_str()), (Ok(modify()), r#"{"a":1}"#));
-        let alone = parse_answer("修改", None, Language::Zh).parsed.unwrap_err();
+        let alone = read_response("修改", None, Language::Zh).parsed.unwrap_err();
         assert_eq!(alone.code, ErrorCode::InvalidField);
         assert!(alone.detail.contains("修改 {"), "{alone:?}");
-        assert!(parse_answer("同意", Some(arguments), Language::Zh).parsed.is_err());
+        assert!(read_response("同意", Some(arguments), Language::Zh).parsed.is_err());
     }
 }
