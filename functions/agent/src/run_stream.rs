@@ -108,7 +108,7 @@ async fn open_run<P: AgentPorts>(
     let start = start_streaming(&agent.ports, question, &holder, loaded_run).await?;
     let (key, begin) = match start {
         StartResult::New { key, leased_run: driving, first_record: first } => {
-            (key, StreamStart::Driving(driving, Box::new(first)))
+            (key, StreamStart::Driving(driving, first))
         }
         StartResult::Existing { run, request_record, .. } => {
             let request_record = request_record.filter(|_| protocol.has_thread_per_message());

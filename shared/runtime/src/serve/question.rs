@@ -34,7 +34,7 @@ pub enum StartResult {
         /// The first record and the lease of the run.
         leased_run: Box<LeasedRun>,
         /// The first record for the client.
-        first_record: Record,
+        first_record: Box<Record>,
     },
     /// An existing run: the same request came before, or the message responded to the run, or the message was
     /// `continue`. A `continue` joins active work, or an ended run whose end no client received.
@@ -71,7 +71,8 @@ pub async fn start_streaming<P: Ports>(
     let lease = Lease { holder: holder.to_owned(), until_ms, epoch: 1 };
     let key = message.own.clone();
     Ok(match message.start(Some(lease.clone())).await? {
-        RunCreation::Created(journal, first_record) => {
+        RunCreation::Created(journal, record) => {
+            let first_record = Box::new(record);
             let leased_run =
                 Box::new(LeasedRun { lease, lapsed: false, is_new: true, journal, driver });
             StartResult::New { key, leased_run, first_record }
