@@ -12,6 +12,7 @@ mod background;
 mod caller;
 mod child;
 mod children;
+mod closing;
 mod continuation;
 mod costs;
 mod drive;
@@ -25,23 +26,24 @@ mod mail;
 mod poll_schedule;
 mod resumption;
 mod start;
-mod stop;
 mod store_retry;
 mod timeouts;
 mod viewers;
 mod writer;
 
-use djinn_core::effect::{Delivery, EffectId};
+use djinn_core::effect::{Delivery, EffectId, Limit};
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
 use djinn_protocol::preview::Live;
 
 use crate::port::clock::Clock;
+use crate::sleep::SleepResult;
 use crate::world::Ports;
 use alarm::RunAlarm;
 use append::append_inputs;
 use background::{BackgroundWork, DriverEvent, MailRead};
 use children::Children;
+use closing::{leave_deliveries, limit_closing};
 pub use continuation::continue_run;
 use costs::RunCosts;
 use drive::DriveResult;
@@ -54,7 +56,7 @@ use live_poll::LivePoll;
 use live_writer::LiveWriter;
 use mail::MailIntake;
 use resumption::resumption_input;
-use start::{EffectStarter, PreparedCall};
+use start::EffectStarter;
 use timeouts::{next_timeout_ms, timeout_inputs};
 use viewers::Viewers;
 use writer::WriteReport;
@@ -97,7 +99,7 @@ impl<P: Ports> Driver<P> {
         let end = match self.start_driving(earlier_records, is_new).await {
             Err(end) => end,
             Ok(()) => loop {
-                if self.holds_ended_response() {
+                if self.run.has_ended() && self.viewers.client().is_some() {
                     return self.close_in_time().await;
                 }
                 if let Err(end) = self.run_iteration().await {
@@ -107,6 +109,18 @@ impl<P: Ports> Driver<P> {
         };
         self.costs.close(&self.run).await;
         end
+    }
+
+    /// Does what an ended run owes while its client's response may stay open, and leaves the rest to others.
+    async fn close_in_time(mut self) -> DriveEnd {
+        let ports = self.run.ports().clone();
+        let closing = async {
+            while self.run_iteration().await.is_ok() {}
+            self.costs.close(&self.run).await;
+        };
+        limit_closing(&ports, closing).await;
+        leave_deliveries(&self.run).await;
+        DriveEnd::Ended
     }
 
     /// An existing run may have mail, and a dead driver to report.
@@ -142,7 +156,6 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// Starts every due effect that is not in flight and may start now.
     async fn start_due_effects(&mut self) -> DriveResult {
         if self.hand_over.is_out_of_time(&self.run) {
             self.background.cancel_repeatable();
@@ -151,18 +164,12 @@ impl<P: Ports> Driver<P> {
             return Ok(());
         }
         for effect in self.run.state().due() {
-            if let Some(call) = self.effect_starter().start_effect(effect) {
-                self.start_once_call(call).await?;
+            let Some(call) = self.effect_starter().start_effect(effect) else { continue };
+            // The start of a `once` call is recorded first, so no other driver repeats the call.
+            self.record_inputs(vec![call.start_input()]).await?;
+            if self.run.is_owed(&call.effect_id()) {
+                self.effect_starter().start_tool_call(call);
             }
-        }
-        Ok(())
-    }
-
-    /// Starts a `once` call after recording the start, so no other driver repeats the call.
-    async fn start_once_call(&mut self, call: PreparedCall) -> DriveResult {
-        self.record_inputs(vec![call.start_input()]).await?;
-        if self.run.is_owed(&call.effect_id()) {
-            self.effect_starter().start_tool_call(call);
         }
         Ok(())
     }
@@ -181,7 +188,6 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// Returns true if the loop has to wait for work in flight.
     fn has_pending_work(&mut self) -> bool {
         let may_start = !self.hand_over.has_begun(&self.run);
         self.background.has_effects()
@@ -191,7 +197,6 @@ impl<P: Ports> Driver<P> {
                 && self.idle.can_wait(&self.run, &self.viewers, &self.hand_over))
     }
 
-    /// Waits for the next event. Returns the resulting inputs.
     async fn wait_for_inputs(&mut self) -> DriveResult<Vec<Input>> {
         loop {
             let wake_at_ms = self.next_wake_ms();
@@ -213,7 +218,6 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// Returns the next time at which the loop must act without an event.
     fn next_wake_ms(&self) -> i64 {
         let Self { run, viewers, children, hand_over, .. } = self;
         let now_ms = run.now_ms();
@@ -342,5 +346,55 @@ impl<P: Ports> Driver<P> {
             self.mail.expect_viewer();
         }
         self.viewers.show_local_live(news, early, now_ms);
+    }
+
+    /// Stops an idle driver: the run has ended, waits, or continues elsewhere.
+    async fn wind_down(&mut self) -> DriveResult {
+        self.costs.settle_all(&self.run).await;
+        if self.run.has_ended() {
+            // The alarm brings the run back for deliveries that failed now.
+            return Err(DriveEnd::Ended);
+        }
+        // A run woken by an expiry records the expiry before it sleeps again.
+        if self.mail.needs_reading(&self.run) && !self.hand_over.has_begun(&self.run) {
+            let mail = self.mail.read_now(&self.run).await;
+            self.record_mail(mail).await?;
+            if !self.mail.needs_reading(&self.run) {
+                return Ok(());
+            }
+        }
+        let timeouts = timeout_inputs(&self.run, self.mail.read_at_ms(), self.run.now_ms());
+        if !timeouts.is_empty() && !self.hand_over.has_begun(&self.run) {
+            return self.record_inputs(timeouts).await;
+        }
+        let Self { run, lease, viewers, hand_over, .. } = self;
+        if self.children.is_only_waiting(run) {
+            self.go_to_sleep().await
+        } else if hand_over.hand_over_run(run, lease, viewers).await {
+            Err(DriveEnd::HandedOver)
+        } else {
+            self.record_inputs(vec![Input::LimitReached { limit: Limit::Hops }]).await
+        }
+    }
+
+    async fn go_to_sleep(&mut self) -> DriveResult {
+        match self.lease.fall_asleep(&self.run, self.mail.recorded_ids()).await {
+            Ok((_, SleepResult::Asleep)) => {
+                self.viewers.hand_over_client(&self.run);
+                Err(DriveEnd::Asleep)
+            }
+            Ok((read_at_ms, SleepResult::Woken { lease, lapsed, mailbox })) => {
+                if self.lease.retake(&self.run, lease, lapsed) {
+                    let outcome = self.run.catch_up(self.lease.lease(), self.costs.account()).await;
+                    self.finish_write(outcome).await?;
+                    self.record_resumption().await?;
+                }
+                self.record_mail(MailRead { at_ms: read_at_ms, mailbox: Ok(mailbox) }).await
+            }
+            Ok((_, SleepResult::Superseded)) => {
+                Err(DriveEnd::Superseded(self.viewers.take_client()))
+            }
+            Err(_) => Err(DriveEnd::StoreUnavailable(self.viewers.take_client())),
+        }
     }
 }

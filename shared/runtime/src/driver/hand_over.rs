@@ -7,6 +7,8 @@ use djinn_core::run::MAX_HOPS;
 use djinn_core::tool::EffectClass;
 
 use super::driven_run::DrivenRun;
+use super::lease::HeldLease;
+use super::viewers::Viewers;
 use crate::deadline::Deadline;
 use crate::world::Ports;
 
@@ -73,8 +75,19 @@ impl HandOver {
         is_first_effect.then(|| Duration::from_millis(left_ms + margin_ms))
     }
 
-    /// Returns the number of handoffs including this one, or `None` above the limit.
-    pub(super) fn next_hops(&self) -> Option<u32> {
-        (self.hops < MAX_HOPS).then(|| self.hops + 1)
+    /// Hands the run to a fresh invocation, at a record boundary. Returns false above the limit of handoffs.
+    pub(super) async fn hand_over_run<P: Ports>(
+        &self,
+        run: &DrivenRun<P>,
+        lease: &HeldLease,
+        viewers: &mut Viewers,
+    ) -> bool {
+        if self.hops >= MAX_HOPS {
+            return false;
+        }
+        lease.release(run).await;
+        run.kick_successor(self.hops + 1).await;
+        viewers.hand_over_client(run);
+        true
     }
 }
