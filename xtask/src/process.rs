@@ -7,12 +7,20 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::workspace;
 
+/// The beginnings of cargo's variables about xtask itself. Build scripts that track such variables (ring's does)
+/// would otherwise run again whenever xtask starts cargo instead of a shell.
+const CARGO_VARIABLES: [&str; 5] =
+    ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_PRIMARY_"];
+
 /// Returns a command with inherited output.
 pub(crate) fn program_command(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.current_dir(workspace::root()).args(arguments);
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(is_cargo_variable) {
+        if CARGO_VARIABLES
+            .iter()
+            .any(|prefix| name.to_str().is_some_and(|name| name.starts_with(prefix)))
+        {
             command.env_remove(name);
         }
     }
@@ -22,14 +30,6 @@ pub(crate) fn program_command(name: impl AsRef<OsStr>, arguments: &[&str]) -> Co
 /// Returns a cargo command in the workspace's root, without the variables set by cargo for xtask.
 pub(crate) fn cargo_command(arguments: &[&str]) -> Command {
     program_command("cargo", arguments)
-}
-
-/// Returns true for cargo's variables about xtask itself. Build scripts that track such variables (ring's
-/// does) would otherwise run again whenever xtask starts cargo instead of a shell.
-fn is_cargo_variable(variable: &str) -> bool {
-    ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_PRIMARY_"]
-        .iter()
-        .any(|prefix| variable.starts_with(prefix))
 }
 
 /// Runs a command and waits for the end.

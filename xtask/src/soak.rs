@@ -61,31 +61,31 @@ pub(crate) const STEPS: &[CheckStep] = &[
     CheckStep {
         name: "fuzz-guard",
         description: "deceptive URLs, mutated for an hour: only public addresses get through",
-        run: fuzz_guard,
+        run: || run_fuzz(&["--package", "djinn-egress", "--test", "it"]),
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
         name: "fuzz-gzip",
         description: "compressed bodies, mutated for an hour: each is decoded within its limits, as by flate2",
-        run: fuzz_gzip,
+        run: || run_fuzz(&["--package", "djinn-inflate", "--test", "it"]),
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
         name: "fuzz-sandbox",
         description: "values and folders of jobs, mutated for an hour: none deceives its reader",
-        run: fuzz_sandbox,
+        run: || run_fuzz(&["--package", "sandbox", "--lib"]),
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
         name: "fuzz-sse",
         description: "model streams, mutated for an hour: whole or in pieces, they give the same reply",
-        run: fuzz_streams,
+        run: || run_fuzz(&["--package", "djinn-model", "--test", "it"]),
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
         name: "fuzz-html",
         description: "pages, mutated for an hour: each is read within its limits, and scripts are never read",
-        run: fuzz_pages,
+        run: || run_fuzz(&["--package", "gateway", "--lib"]),
         remedy: FUZZ_REMEDY,
     },
 ];
@@ -125,26 +125,6 @@ fn run_kills() -> Result<()> {
             .env(contributor::KILLS.name, "10000")
             .env(contributor::SOAK.name, "1"),
     )
-}
-
-fn fuzz_guard() -> Result<()> {
-    run_fuzz(&["--package", "djinn-egress", "--test", "it"])
-}
-
-fn fuzz_gzip() -> Result<()> {
-    run_fuzz(&["--package", "djinn-inflate", "--test", "it"])
-}
-
-fn fuzz_sandbox() -> Result<()> {
-    run_fuzz(&["--package", "sandbox", "--lib"])
-}
-
-fn fuzz_streams() -> Result<()> {
-    run_fuzz(&["--package", "djinn-model", "--test", "it"])
-}
-
-fn fuzz_pages() -> Result<()> {
-    run_fuzz(&["--package", "gateway", "--lib"])
 }
 
 /// Runs the fuzz tests of a package for the variable's duration, by default an hour.

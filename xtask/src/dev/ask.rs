@@ -1,6 +1,5 @@
 //! `cargo dev ask`: asks one question in the terminal.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use reqwest::header::{ACCEPT, HeaderMap};
+use reqwest::header::ACCEPT;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Map, Value, json};
 

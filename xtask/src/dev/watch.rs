@@ -24,7 +24,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub(super) async fn run_watch(port: u16) -> Result<()> {
     start_log();
     let host = format!("http://127.0.0.1:{port}");
-    check_port(port).await?;
+    // Another server would be taken for the host.
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let free_port = TcpListener::bind(address).await;
+    drop(free_port.map_err(|error| SystemError::Listen { address, error })?);
     let options = BackingOptions {
         dir: Some(home_dir()),
         var: environment_vars(),
@@ -46,13 +49,6 @@ pub(super) async fn run_watch(port: u16) -> Result<()> {
     // Ctrl-C reaches the host too: both are in the same process group.
     child.wait().await?;
     Ok(())
-}
-
-/// Checks that the port is free: another server would be taken for the host.
-async fn check_port(port: u16) -> Result<()> {
-    let address = SocketAddr::from(([127, 0, 0, 1], port));
-    let bound = TcpListener::bind(address).await;
-    bound.map(drop).map_err(|error| SystemError::Listen { address, error }.into())
 }
 
 /// Starts the host in the virtual environment.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use djinn_core::entry::Entry;
 use djinn_core::journal::Record;
 use djinn_core::replay::SavedRecord;
-use time::{OffsetDateTime, Time};
+use time::OffsetDateTime;
 
 use super::facts::{CallNames, list_facts};
 
@@ -26,7 +26,11 @@ pub(super) fn write_table(records: &[SavedRecord]) -> String {
 }
 
 fn write_record(text: &mut String, record: &Record, calls: &mut CallNames) {
-    let time = read_time(record.at_ms).map(|at| format_time(at.time())).unwrap_or_default();
+    let time = read_time(record.at_ms).map(|at| {
+        let (hour, minute, second, millisecond) = at.time().as_hms_milli();
+        format!("{hour:02}:{minute:02}:{second:02}.{millisecond:03}")
+    });
+    let time = time.unwrap_or_default();
     let mut prefix = format!("{:>4}  {time:<12}", record.number);
     // The calls of a reply are named by the entries of the same record.
     calls.add_entries(&record.entries);
@@ -54,11 +58,6 @@ fn name_entries(entries: &[Entry]) -> String {
 
 fn read_time(at_ms: i64) -> Option<OffsetDateTime> {
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(at_ms) * 1_000_000).ok()
-}
-
-fn format_time(time: Time) -> String {
-    let (hour, minute, second) = time.as_hms();
-    format!("{hour:02}:{minute:02}:{second:02}.{:03}", time.millisecond())
 }
 
 #[cfg(test)]
