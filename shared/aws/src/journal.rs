@@ -20,19 +20,6 @@ use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
 use crate::store::AwsStore;
 
-/// Extra retention of a run's metadata after its journal, in seconds: 400 days minus the journal's 30.
-const META_OUTLIVES_S: i64 = 370 * 24 * 60 * 60;
-
-/// Returns the expiry of a run's metadata and of all items that refer to the run.
-fn meta_expiry(journal_expires_at_s: i64) -> i64 {
-    journal_expires_at_s.saturating_add(META_OUTLIVES_S)
-}
-
-/// Returns the expiry of the journal whose metadata expires at this time.
-pub(crate) fn journal_expiry(meta_expires_at_s: i64) -> i64 {
-    meta_expires_at_s.saturating_sub(META_OUTLIVES_S)
-}
-
 impl Journals for AwsStore {
     async fn create(&self, key: &RunKey, run: &NewRun) -> Result<CreateResult, StoreError> {
         self.create_run(key, run).await

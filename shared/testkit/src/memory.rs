@@ -5,6 +5,7 @@ mod catalog;
 mod day;
 mod live;
 mod port;
+mod record;
 mod record_read;
 mod run;
 mod session;

@@ -10,8 +10,20 @@ use djinn_runtime::port::{RunKey, SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
-use crate::journal::journal_expiry;
 use crate::key::{Attributes, ItemKey, META, run_partition};
+
+/// Extra retention of a run's metadata after its journal, in seconds: 400 days minus the journal's 30.
+const META_OUTLIVES_S: i64 = 370 * 24 * 60 * 60;
+
+/// Returns the expiry of a run's metadata and of all items that refer to the run.
+pub(crate) fn meta_expiry(journal_expires_at_s: i64) -> i64 {
+    journal_expires_at_s.saturating_add(META_OUTLIVES_S)
+}
+
+/// Returns the expiry of the journal whose metadata expires at this time.
+fn journal_expiry(meta_expires_at_s: i64) -> i64 {
+    meta_expires_at_s.saturating_sub(META_OUTLIVES_S)
+}
 
 /// A run's metadata. The lease is held while `holder` is set and `until_ms` is in the future.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

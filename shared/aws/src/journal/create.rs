@@ -10,11 +10,10 @@ use djinn_runtime::port::catalog::run_title;
 use djinn_runtime::port::journal::{CreateResult, Journals, NewRun};
 use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
-use super::meta_expiry;
 use crate::change::{ItemChange, number, text, values};
 use crate::item::record::RecordItem;
 use crate::item::request::RequestItem;
-use crate::item::run::RunItem;
+use crate::item::run::{RunItem, meta_expiry};
 use crate::item::session::SessionItem;
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;

@@ -7,7 +7,6 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{AppendResult, RunEnd};
 use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
-use super::meta_expiry;
 use super::record::resolve_append;
 use crate::admission::active_run_removal;
 use crate::budget::DayUpdate;
@@ -15,7 +14,7 @@ use crate::change::{ItemChange, number, text, values};
 use crate::item::exchange::ExchangeItem;
 use crate::item::memory::MemoryItem;
 use crate::item::record::RecordItem;
-use crate::item::run::RunItem;
+use crate::item::run::{RunItem, meta_expiry};
 use crate::item::session::SessionItem;
 use crate::item::user_run::UserRunItem;
 use crate::store::AwsStore;
