@@ -52,8 +52,9 @@ impl<'a> CallGraph<'a> {
             });
             let deepest = levels.max_by_key(|(level, _)| *level);
             let below = deepest.map_or(0, |(level, _)| level);
-            self.levels
-                .insert(name, (self.own_levels(name) + below, deepest.map(|(_, name)| name)));
+            // A planner takes two levels, because the steps of its plan are runs below its own.
+            let own = if self.is_planner(name) { 2 } else { 1 };
+            self.levels.insert(name, (own + below, deepest.map(|(_, name)| name)));
             for caller in callers.get(name).into_iter().flatten().copied() {
                 if let Some(count) = open.get_mut(caller) {
                     *count = count.saturating_sub(1);
@@ -67,11 +68,6 @@ impl<'a> CallGraph<'a> {
 
     fn is_planner(&self, name: &str) -> bool {
         self.agents.get(name).is_some_and(|agent| agent.spec.mode.has_plan())
-    }
-
-    /// A planner takes two levels, because the steps of its plan are runs below its own.
-    fn own_levels(&self, name: &str) -> usize {
-        if self.is_planner(name) { 2 } else { 1 }
     }
 
     fn find_circles(&self) -> Vec<FileProblem> {

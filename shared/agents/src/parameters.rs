@@ -62,7 +62,8 @@ pub(crate) fn read_parameters(fields: &Fields, language: Language) -> Result<Val
     };
     for name in properties.keys() {
         if let Some(rule) = name_fault(name) {
-            return Err(Fault::new(line(&format!("/properties/{}", escape_pointer(name))), rule));
+            let pointer = format!("/properties/{}", name.replace('~', "~0").replace('/', "~1"));
+            return Err(Fault::new(line(&pointer), rule));
         }
     }
     let required_names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
@@ -121,10 +122,6 @@ fn name_fault(name: &str) -> Option<String> {
     }
     let is_word = TEMPLATE_WORDS.contains(&name);
     is_word.then(|| format!("{quoted_name} cannot be a parameter: it is a word of templates"))
-}
-
-fn escape_pointer(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 fn default_parameters(language: Language) -> Value {

@@ -37,17 +37,16 @@ pub fn check_replacement(
     text: &str,
     ours: ReplacedTemplate<'_>,
 ) -> Result<(), FileProblem> {
-    let result = check_length(text, ours.max_chars)
-        .and_then(|()| check_template(text, |path| find_unknown_variable(path, ours)))
+    let characters = text.trim().chars().count();
+    let limit = ours.max_chars;
+    if characters > limit {
+        let rule = format!("the prompt has {characters} characters: the limit is {limit}");
+        return Err(Fault::new(1, rule).into_problem(path));
+    }
+    let result = check_template(text, |path| find_unknown_variable(path, ours))
         .and_then(|()| check_members(text, ours))
         .and_then(|()| if ours.describes_tool { check_sections(text, ours) } else { Ok(()) });
     result.map_err(|fault| fault.into_problem(path))
-}
-
-fn check_length(text: &str, limit: usize) -> Result<(), Fault> {
-    let characters = text.trim().chars().count();
-    let rule = || format!("the prompt has {characters} characters: the limit is {limit}");
-    if characters > limit { Err(Fault::new(1, rule())) } else { Ok(()) }
 }
 
 /// Returns the reason why a variable cannot be used.

@@ -32,7 +32,13 @@ pub(crate) fn find_words(template: &str) -> Vec<TemplateWord<'_>> {
         if tag.starts_with("{#") {
             reader.skip_past("#}");
         } else if tag.starts_with("{%") {
-            reader.read_block();
+            reader.skip(2);
+            let first = reader.words.len();
+            reader.read_words("%}");
+            if reader.words.get(first).is_some_and(|word| word.text == "raw") {
+                reader.words.truncate(first);
+                reader.skip_raw();
+            }
         } else if tag.starts_with("{{") {
             reader.skip(2);
             reader.read_words("}}");
@@ -70,16 +76,6 @@ impl<'a> Reader<'a> {
         self.skip(bytes);
     }
 
-    fn read_block(&mut self) {
-        self.skip(2);
-        let first = self.words.len();
-        self.read_words("%}");
-        if self.words.get(first).is_some_and(|word| word.text == "raw") {
-            self.words.truncate(first);
-            self.skip_raw();
-        }
-    }
-
     /// Advances to the tag `endraw`, over any other tags.
     fn skip_raw(&mut self) {
         while let Some(at) = self.rest.find("{%") {
@@ -113,7 +109,11 @@ impl<'a> Reader<'a> {
             }
             match next {
                 '"' | '\'' => self.skip_string(next),
-                '0'..='9' => self.skip_number(),
+                '0'..='9' => {
+                    let is_digit = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                    let bytes = self.rest.find(|c| !is_digit(c)).unwrap_or(self.rest.len());
+                    self.skip(bytes);
+                }
                 _ => {
                     self.skip(next.len_utf8());
                 }
@@ -157,12 +157,6 @@ impl<'a> Reader<'a> {
             ends
         });
         self.skip(end.map_or(self.rest.len(), |(at, _)| at + 1));
-    }
-
-    fn skip_number(&mut self) {
-        let is_digit = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let bytes = self.rest.find(|c| !is_digit(c)).unwrap_or(self.rest.len());
-        self.skip(bytes);
     }
 }
 

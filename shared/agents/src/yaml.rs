@@ -165,7 +165,16 @@ impl Tree {
                 check_plain(line, anchor, tag.is_some())?;
                 self.open_node(line, OpenContent::Mapping(Vec::new(), None))
             }
-            Event::SequenceEnd | Event::MappingEnd => self.close_node(),
+            Event::SequenceEnd | Event::MappingEnd => {
+                if let Some(OpenNode { line, content }) = self.open.pop() {
+                    let content = match content {
+                        OpenContent::List(items) => Content::List(items),
+                        OpenContent::Mapping(entries, _) => Content::Mapping(entries),
+                    };
+                    self.add_node(Node { line, content });
+                }
+                Ok(())
+            }
         }
     }
 
@@ -203,17 +212,6 @@ impl Tree {
             return Err(Fault::new(line, rule));
         }
         self.open.push(OpenNode { line, content });
-        Ok(())
-    }
-
-    fn close_node(&mut self) -> Result<(), Fault> {
-        if let Some(OpenNode { line, content }) = self.open.pop() {
-            let content = match content {
-                OpenContent::List(items) => Content::List(items),
-                OpenContent::Mapping(entries, _) => Content::Mapping(entries),
-            };
-            self.add_node(Node { line, content });
-        }
         Ok(())
     }
 
