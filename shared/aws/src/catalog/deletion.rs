@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use djinn_core::entry::Event;
-use djinn_core::id::{ChildId, RunId, SessionId};
+use djinn_core::id::{ChildId, SessionId};
 use djinn_core::session::SharedSession;
 use djinn_runtime::port::catalog::SessionDeletion;
 use djinn_runtime::port::file_url::Folder;
@@ -61,11 +61,10 @@ impl AwsStore {
             return Ok(SessionDeletion::Busy(active.run));
         }
         let turns = self.query_items(Query::with_prefix(session_partition(&session), RUN)).await?;
-        let mut forgetting =
-            SessionRemoval { session, turns: Vec::new(), newest_at_ms: entry.newest_at_ms };
-        for turn in turns {
-            forgetting.add_turn(turn);
-        }
+        let places = turns.iter().filter_map(|turn| parse_run_sort(&key_of(turn).sk));
+        let starts = places.map(|place| place.started_at_ms);
+        let newest_at_ms = starts.fold(entry.newest_at_ms, i64::max);
+        let forgetting = SessionRemoval { session, turns, newest_at_ms };
         // Deleted first: a summary must not survive its runs.
         self.delete_item(deletion_of(MemoryItem::key(&forgetting.session))).await?;
         self.delete_turns(&forgetting).await?;
@@ -78,8 +77,9 @@ impl AwsStore {
     /// Deletes the session's runs. Each turn is deleted after its run, because the turn leads to the run.
     async fn delete_turns(&self, forgetting: &SessionRemoval) -> Result<(), StoreError> {
         for turn in &forgetting.turns {
-            if let Some(run) = run_of(turn) {
-                self.delete_run(&RunKey::new(forgetting.session.tenant.clone(), run)).await?;
+            if let Some(place) = parse_run_sort(&key_of(turn).sk) {
+                let run = RunKey::new(forgetting.session.tenant.clone(), place.run);
+                self.delete_run(&run).await?;
             }
             self.delete_item(deletion_of(key_of(turn))).await?;
         }
@@ -202,14 +202,6 @@ impl AwsStore {
     }
 }
 
-impl SessionRemoval {
-    fn add_turn(&mut self, turn: Attributes) {
-        let started_at_ms = parse_run_sort(&key_of(&turn).sk).map(|place| place.started_at_ms);
-        self.newest_at_ms = self.newest_at_ms.max(started_at_ms.unwrap_or_default());
-        self.turns.push(turn);
-    }
-}
-
 /// Returns the unconditional deletion of an item.
 fn deletion_of(key: ItemKey) -> ItemChange<'static> {
     ItemChange { key, expression: "", condition: "", values: Attributes::new() }
@@ -218,8 +210,4 @@ fn deletion_of(key: ItemKey) -> ItemChange<'static> {
 fn key_of(item: &Attributes) -> ItemKey {
     let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok()).cloned();
     ItemKey::new(text(PARTITION).unwrap_or_default(), text(SORT).unwrap_or_default())
-}
-
-fn run_of(turn: &Attributes) -> Option<RunId> {
-    parse_run_sort(&key_of(turn).sk).map(|place| place.run)
 }
