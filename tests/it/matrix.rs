@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use crate::keys::{keyed, let_in};
 use crate::links::files::unsigned;
 use crate::links::link_settings;
-use crate::world::{Answer, Client, Door, Issuer, Parts, Protocol, Question, SigningKey, Stream};
+use crate::world::{
+    Answer, Client, Door, Issuer, Parts, Protocol, Question, SigningKey, Stream, operations,
+};
 use routes::{Case, ROUTES, Sent};
 
 /// In every word that is the owner's.
@@ -255,4 +257,9 @@ fn no_route_of_the_agent_is_a_page_of_a_ui_beside_it() {
 fn no_route_of_the_agent_is_forgotten() {
     let known = ROUTES.iter().map(|(method, route, _)| ((*method).to_owned(), (*route).to_owned()));
     assert_eq!(known.collect::<std::collections::BTreeSet<_>>(), routes::of_the_agent());
+}
+
+#[test]
+fn the_contract_has_the_routes_of_the_agent_and_no_other() {
+    assert_eq!(operations(), routes::of_the_agent());
 }

@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 
 pub(crate) use camera::Camera;
 pub(crate) use client::{Answer, Client, Protocol, Question};
-pub(crate) use contract::check_answer;
+pub(crate) use contract::{check_answer, operations};
 pub(crate) use door::{Door, Parts, caller_v1, caller_v2, not_local};
 pub(crate) use fold::{NativeState, Received, UiState, received};
 pub(crate) use function::{Function, Logged};

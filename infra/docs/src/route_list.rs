@@ -228,10 +228,10 @@ const OWN: &[Operation] = &[
     get(
         "/runs/{run}/audit",
         "auditRun",
-        "Lists human requests and resolutions, one per line with the hash of the previous line.",
+        "Lists human requests and resolutions, one per line with the hash of its journal record.",
         NoParameters::json_schema,
         &[Answer { status: 200, body: Content::Lines, about: "JSON objects, one per line." }],
-        &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
+        &[RunNotFound, RunExpired, AskerOnly, ShareEnded, JournalAltered],
     ),
     post(
         "/runs/{run}/stop",

@@ -1,6 +1,6 @@
 //! Every answer that a test reads is held against `docs/openapi.json`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use jsonschema::Validator;
@@ -14,6 +14,16 @@ static CONTRACT: LazyLock<Value> =
 
 /// A compiled schema, by its text: there are some dozens.
 static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
+
+/// Returns the method and the path of every operation of the contract.
+pub(crate) fn operations() -> BTreeSet<(String, String)> {
+    let paths = CONTRACT["paths"].as_object().unwrap().iter();
+    let operations = paths.flat_map(|(path, operations)| {
+        let methods = operations.as_object().unwrap().keys();
+        methods.map(move |method| (method.to_uppercase(), path.clone()))
+    });
+    operations.collect()
+}
 
 /// Fails if the contract does not know such an answer. `method` may be unknown; then any that the path has
 /// may have answered so.
