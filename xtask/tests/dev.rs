@@ -285,6 +285,13 @@ fn the_journal_of_a_run_is_shown_as_a_table_and_as_lines_of_json() {
     let saved = newcomer.home.path().join("saved.jsonl");
     fs::write(&saved, &lines).unwrap();
     assert_eq!(newcomer.succeed(&["journal", saved.to_str().unwrap(), "--tree"], &[]), tree);
+    let verified = newcomer.succeed(&["journal", run, "--verify"], &[]);
+    let count = |text: &str| text.lines().filter(|line| line.contains(" records")).count();
+    assert_eq!(count(&verified), count(&tree), "{verified}");
+    assert!(verified.starts_with("the run: ") && verified.contains("\ns1.1: "), "{verified}");
+    assert!(verified.lines().all(|line| line.contains(" records as written, head ")), "{verified}");
+    let file = newcomer.fail(&["journal", saved.to_str().unwrap(), "--verify"], &[]);
+    assert!(file.contains("only stored records can be verified"), "{file}");
     let unknown = newcomer.fail(&["journal", "run_00000000000000000000000000000000"], &[]);
     assert!(unknown.contains("there is no run"), "{unknown}");
 }
