@@ -37,35 +37,17 @@ use serde_json::Map;
 use serde_json::{Value, json};
 
 pub(crate) fn asked(question: &str) -> RunSpec {
-    RunSpec {
-        tenant: TenantId::new("local").unwrap(),
-        user: UserId::new("you").unwrap(),
-        session: SessionId::new("s1").unwrap(),
-        request: RequestId::new("r1").unwrap(),
-        body_hash: "0".repeat(64),
-        question: question.to_owned(),
-        output_style: None,
-        ignored: Vec::new(),
-        warnings: Vec::new(),
-        base_prompt: String::new(),
-        history: Vec::new(),
-        history_tokens: 0,
-        shared: None,
-        earlier: None,
-        files: vec![file("sales.csv")],
-        attachments: Vec::new(),
-        settings: RunSettings {
-            budget: Budget {
-                steps: 4,
-                tool_calls: 100,
-                tokens: 1_000_000,
-                wall_ms: 60_000,
-                micro_usd: None,
-            },
-            ..RunSettings::default()
-        },
-        child: None,
-    }
+    let budget =
+        Budget { steps: 4, tool_calls: 100, tokens: 1_000_000, wall_ms: 60_000, micro_usd: None };
+    let spec = RunSpec::new(
+        TenantId::new("local").unwrap(),
+        UserId::new("you").unwrap(),
+        SessionId::new("s1").unwrap(),
+        RequestId::new("r1").unwrap(),
+        question.to_owned(),
+        RunSettings { budget, ..RunSettings::default() },
+    );
+    RunSpec { body_hash: "0".repeat(64), files: vec![file("sales.csv")], ..spec }
 }
 
 /// The same, to be planned.
