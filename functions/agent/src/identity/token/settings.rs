@@ -123,7 +123,7 @@ mod tests {
         for local in [true, false] {
             for wrong in ["", "keys.json", "file:///etc/keys", "https://u:p@i/k", "ftp://i/k"] {
                 let error = with(wrong, local).unwrap_err();
-                assert!(error.starts_with("DJINN_JWT_JWKS must be an https URL"), "{error}");
+                assert!(error.starts_with("DJINN_JWT_JWKS must be the https URL"), "{error}");
             }
         }
         assert!(with("http://i/k", false).is_err());
