@@ -37,7 +37,7 @@ fn audit_has_the_decisions_with_the_hashes_of_their_records() {
         ..answered("t1.c1", HumanResponse::Skip)
     };
     let by = UserId::new("you").unwrap();
-    let message = UserMessage { id: "m1".into(), by: by.clone(), text: "Only the East.".into() };
+    let message = UserMessage { id: "m1".into(), by, text: "Only the East.".into() };
     let inputs = vec![
         with_declared(story::replied("t1", "I write.", &[("file_tool", json!({"of": 1}))])),
         Input::UserMessageAdded(Box::new(message)),
