@@ -52,7 +52,18 @@ impl ProviderProtocol {
             Self::Anthropic => anthropic::parse_request(body),
             Self::Ollama => ollama::parse_request(body),
         }?;
-        name_results(&mut request.messages);
+        // Each result names its tool, from the newest call with the same id.
+        let mut tools = BTreeMap::new();
+        for message in &mut request.messages {
+            for call in &message.calls {
+                tools.insert(call.id.clone(), call.tool.clone());
+            }
+            for result in &mut message.results {
+                if let Some(tool) = tools.get(&result.id) {
+                    result.tool.clone_from(tool);
+                }
+            }
+        }
         Ok(request)
     }
 
@@ -114,21 +125,6 @@ impl ProviderProtocol {
             Self::Ollama => format!("{error}\n"),
         }
         .into_bytes()
-    }
-}
-
-/// Sets each result's tool from the newest call with the same id.
-fn name_results(messages: &mut [RecordedMessage]) {
-    let mut tools = BTreeMap::new();
-    for message in messages {
-        for call in &message.calls {
-            tools.insert(call.id.clone(), call.tool.clone());
-        }
-        for result in &mut message.results {
-            if let Some(tool) = tools.get(&result.id) {
-                result.tool.clone_from(tool);
-            }
-        }
     }
 }
 

@@ -45,7 +45,15 @@ pub(crate) fn read_html(html: &str, url: &Url) -> HtmlText {
     let is_cut = tree.is_cut;
     let mut page = match (is_readable(&tree), read_named(&tree)) {
         (true, Some(text)) => text,
-        (true, None) => read_best(tree, || parse_tree(html, url)),
+        (true, None) => match read_main(tree) {
+            Some(main) if main.text.chars().count() >= MIN_CHARS => main,
+            // A teaser is replaced by all text, but some pages consist of their main text alone.
+            short => {
+                let all = read_all(parse_tree(html, url));
+                let is_all = |main: &HtmlText| main.text.len() * 10 >= all.text.len() * 9;
+                short.filter(is_all).unwrap_or(all)
+            }
+        },
         (false, _) => read_all(tree),
     };
     if page.title.is_empty() {
@@ -67,19 +75,6 @@ fn read_named(tree: &PageTree) -> Option<HtmlText> {
     // The last match is the innermost.
     let main = candidates.nodes().iter().rev().find(|node| node.text().len() >= length / 10 * 9)?;
     Some(assemble_text(String::new(), &main.md(Some(&ASIDES)), tree.links.clone()))
-}
-
-/// Returns the main text, or all text of a second tree if the main text is only a teaser.
-fn read_best(tree: PageTree, parse_again: impl FnOnce() -> PageTree) -> HtmlText {
-    match read_main(tree) {
-        Some(main) if main.text.chars().count() >= MIN_CHARS => main,
-        short => {
-            let all = read_all(parse_again());
-            // Some pages consist of their main text alone.
-            let is_all = |main: &HtmlText| main.text.len() * 10 >= all.text.len() * 9;
-            short.filter(is_all).unwrap_or(all)
-        }
-    }
 }
 
 /// Returns true if the main text is worth a search. Cut trees have already taken long enough.

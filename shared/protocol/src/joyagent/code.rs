@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::call::CallView;
 use super::{AgentResponse, Translator};
 use djinn_core::entry::Entry;
-use djinn_core::tool::{ToolOutput, ToolResult};
+use djinn_core::tool::ToolResult;
 use djinn_text::truncate::truncate_text;
 
 /// The tool that runs a block.
@@ -48,26 +48,19 @@ impl Translator {
                 });
                 Some(events.collect())
             }
-            CODE_AGENT => Some(vec![self.analysis_event(entry, call_view, output)]),
+            // The result of all blocks, not of type code because the page would hide code.
+            CODE_AGENT => {
+                let task = call_view.arguments().get("task").and_then(Value::as_str);
+                let files: Vec<_> = output.files.iter().map(|file| self.file_info(file)).collect();
+                let mut event = self.new_event(&entry.id.to_string(), "data_analysis", entry.at_ms);
+                event.result_map = json!({
+                    "requestId": self.request, "task": truncate_text(task.unwrap_or_default(), MAX_TASK),
+                    "data": self.with_file_urls(&output.text, "markdown"), "fileInfo": files,
+                    "isFinal": true, "agentType": self.agent_type(),
+                });
+                Some(vec![event])
+            }
             _ => None,
         }
-    }
-
-    /// Returns the event with the result of all blocks, not of type code because the page would hide code.
-    fn analysis_event(
-        &self,
-        entry: &Entry,
-        call_view: &CallView,
-        output: &ToolOutput,
-    ) -> AgentResponse {
-        let task = call_view.arguments().get("task").and_then(Value::as_str);
-        let files: Vec<_> = output.files.iter().map(|file| self.file_info(file)).collect();
-        let mut event = self.new_event(&entry.id.to_string(), "data_analysis", entry.at_ms);
-        event.result_map = json!({
-            "requestId": self.request, "task": truncate_text(task.unwrap_or_default(), MAX_TASK),
-            "data": self.with_file_urls(&output.text, "markdown"), "fileInfo": files, "isFinal": true,
-            "agentType": self.agent_type(),
-        });
-        event
     }
 }
