@@ -1,9 +1,11 @@
 //! The state machine of a run: the effect of each input, and the due effects of each state.
 //!
 //! A run consists of parts, each in its own file with private state. The work differs between modes
-//! (`run/work.rs`); all other parts are the same. [`Run::due`] lists the effects of all parts. Each input goes to the part that waits for the input (`run/transition.rs`). A single file defines
-//! the next action after each step of the work (`run/transition/follow_up.rs`). A new part beside the work
-//! implements `Concern` (`run/concern.rs`) and has a line in `run/concerns.rs`.
+//! (`run/work.rs`); all other parts are the same. [`Run::due`] lists the effects of all parts.
+//!
+//! Each input goes to the part that waits for the input (`run/transition.rs`). A single file defines the next
+//! action after each step of the work (`run/transition/follow_up.rs`). A new part beside the work implements
+//! `Concern` (`run/concern.rs`) and has a line in `run/concerns.rs`.
 
 mod answer_file;
 mod child;

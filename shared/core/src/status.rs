@@ -15,7 +15,7 @@ pub enum RunStatus {
     Paused,
     /// Ended with an answer.
     Finished,
-    /// Ended without an answer; the final entry has the reason and the remedy.
+    /// Ended early or without an answer; the final entry has the reason and the remedy.
     Failed,
     /// Stopped by a user or client.
     Stopped,

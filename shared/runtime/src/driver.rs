@@ -3,7 +3,7 @@
 //! Each iteration starts due effects, waits for the next event and records the result. Slow work runs beside
 //! the loop. Only journal appends are awaited: nothing may be shown or done before.
 //!
-//! Each concern is a unit with private state. A unit reports its next wake time (`next_wake_ms`), acts when
+//! Each unit has private state. A unit reports its next wake time (`next_wake_ms`), acts when
 //! due (`on_timer`), and takes the results.
 
 mod alarm;

@@ -178,7 +178,6 @@ fn merge_arguments(ask: &HumanRequest, answer: HumanResponse) -> HumanResponse {
 
 /// Returns true if the request of a response is closed.
 fn is_request_closed(code: ErrorCode) -> bool {
-    let codes =
-        [ErrorCode::RequestResolved, ErrorCode::RequestNotFound, ErrorCode::RequestStale];
+    let codes = [ErrorCode::RequestResolved, ErrorCode::RequestNotFound, ErrorCode::RequestStale];
     codes.contains(&code)
 }

@@ -235,10 +235,15 @@ const REQUESTS: [(&str, Scene, ReadLimits, Act); 24] = [
     ("POST /runs/{run}/stop, asking", Scene::Asking, ONCE, |request| Box::pin(request.stop())),
     ("POST /runs/{run}/stop, plan", Scene::PlanAsking, ONCE, |request| Box::pin(request.stop())),
     ("POST /runs/{run}/stop, ended", Scene::Ended, ONCE, |request| Box::pin(request.stop())),
-    ("POST /runs/{run}/requests/{request}/response", Scene::Asking, ONCE, |request| Box::pin(request.respond())),
-    ("POST /runs/{run}/requests/{request}/response, interrupted", Scene::Interrupted, ONCE, |request| {
+    ("POST /runs/{run}/requests/{request}/response", Scene::Asking, ONCE, |request| {
         Box::pin(request.respond())
     }),
+    (
+        "POST /runs/{run}/requests/{request}/response, interrupted",
+        Scene::Interrupted,
+        ONCE,
+        |request| Box::pin(request.respond()),
+    ),
     ("POST /runs/{run}/requests/{request}/response, plan", Scene::PlanAsking, ONCE, |request| {
         Box::pin(request.respond())
     }),
