@@ -209,7 +209,7 @@ async fn what_was_counted_before_an_interrupt_stays_counted() {
     assert_eq!(shown["budget"]["tool_calls"], json!({"limit": 2, "spent": 1}));
     let again = json!({"text": "continue"});
     assert_eq!(client.post(&format!("/runs/{run}/messages"), &again).await.status, 200);
-    let ending = crate::feedback::ending(&client, &run).await;
+    let ending = crate::human_requests::ending(&client, &run).await;
     assert_eq!(ending["spent"]["tool_calls"], 2, "{ending}");
     assert_eq!(ending["failure"], json!({"code": "tool_calls_used_up", "detail": "2"}));
     assert_eq!(ending["answer"], "It was looked up and sent.");
