@@ -3,7 +3,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use djinn_runtime::port::sandbox::{
@@ -40,6 +40,7 @@ struct Installation {
     needs_file_wall: bool,
     say: Box<dyn Fn(&str) + Send + Sync>,
     explain: Box<dyn Fn(&PythonError) + Send + Sync>,
+    explained_reason: Mutex<Option<String>>,
 }
 
 impl LaptopSandbox {
@@ -55,7 +56,9 @@ impl LaptopSandbox {
     ) -> Self {
         let say = Box::new(say);
         let explain = Box::new(explain);
-        let installation = Arc::new(Installation { home, needs_file_wall, say, explain });
+        let explained_reason = Mutex::default();
+        let installation =
+            Arc::new(Installation { home, needs_file_wall, say, explain, explained_reason });
         let prepare = move |progress| -> BoxFuture<'static, _> {
             Box::pin(Arc::clone(&installation).open_sandbox(progress))
         };
@@ -114,11 +117,22 @@ impl Installation {
         Ok(sandbox)
     }
 
+    /// Explains a failure, unless the last attempt failed for the same reason.
+    fn explain_once(&self, error: &PythonError) {
+        let reason = Some(error.to_string());
+        let mut explained_reason =
+            self.explained_reason.lock().unwrap_or_else(PoisonError::into_inner);
+        if *explained_reason != reason {
+            *explained_reason = reason;
+            (self.explain)(error);
+        }
+    }
+
     fn install(&self, progress: &ReportProgress) -> Result<LocalSandbox, String> {
         let say = |text: &str| (self.say)(text);
         let place = self.home.join(PYTHON);
         let python = prepare_python_with_progress(&place, &say, progress)
-            .inspect_err(|error| (self.explain)(error))
+            .inspect_err(|error| self.explain_once(error))
             .map_err(|error| error.reason())?;
         let fonts = prepare_fonts(&place, &say).unwrap_or_else(|error| {
             say(&format!(
@@ -160,6 +174,25 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+
+    #[test]
+    fn attempts_that_fail_for_one_reason_are_explained_once() {
+        let explained = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&explained);
+        let installation = Installation {
+            home: PathBuf::new(),
+            needs_file_wall: false,
+            say: Box::new(|_| {}),
+            explain: Box::new(move |error| log.lock().unwrap().push(error.to_string())),
+            explained_reason: Mutex::default(),
+        };
+        let too_old = PythonError::TooOld("Python 3.9.2".to_owned());
+        for error in [&PythonError::Missing, &PythonError::Missing, &too_old, &too_old] {
+            installation.explain_once(error);
+        }
+        let expected = [PythonError::Missing.to_string(), too_old.to_string()];
+        assert_eq!(*explained.lock().unwrap(), expected);
+    }
 
     #[test]
     fn folders_of_killed_processes_are_removed_before_any_job() {
