@@ -91,7 +91,9 @@ def listen(child):
     """Lets every call of a process and its children pass, and returns their numbers."""
     process = os.pidfd_open(child)
     listener = -1
-    while listener < 0:
+    while not is_listener(listener):
+        if listener >= 0:
+            os.close(listener)
         listener = LIBC.syscall(PIDFD_GETFD, process, LISTENER, 0)
     calls = set()
     poll = select.poll()
@@ -109,6 +111,11 @@ def listen(child):
         except OSError:
             # The call was interrupted, or its process is gone.
             continue
+
+
+def is_listener(descriptor):
+    """Returns whether a descriptor asks about calls; Python may open a file of its own under that number before."""
+    return descriptor >= 0 and os.readlink(f"/proc/self/fd/{descriptor}") == "anon_inode:seccomp notify"
 
 
 def main():
