@@ -3,6 +3,7 @@
 //! A parser reads a variable by its row, so that its name, range and default have one place. `docs/settings.md`
 //! and the list of `--help` are generated from the same rows, and `template.yaml` is compared with them.
 
+mod document;
 mod error;
 mod help;
 mod names;
@@ -10,6 +11,7 @@ mod read;
 mod setting;
 pub mod table;
 
+pub use document::{DocumentProblem, FILE_NAME, SettingsDocument};
 pub use error::{InvalidSetting, UnknownSetting};
 pub use help::write_help;
 pub use names::{PREFIX, check_names};

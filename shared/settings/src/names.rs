@@ -2,14 +2,16 @@
 
 use djinn_text::near_miss::find_near_miss;
 
+use crate::document::{field_path, find_overridden};
 use crate::error::UnknownSetting;
-use crate::table::TABLES;
+use crate::table::{TABLES, file_rows};
 
 /// The prefix of the names of Djinn's own variables.
 pub const PREFIX: &str = "DJINN_";
 
 /// Checks the names of an environment. A name that begins with [`PREFIX`] must be a setting, because any other
-/// such name is misspelled. Other names are ignored.
+/// such name is misspelled. So must the field that a name stands for, `DJINN_LIMITS__MAX_STEPS`. Other names are
+/// ignored.
 ///
 /// # Errors
 /// Returns [`UnknownSetting`] for the first name with the prefix that is not a setting.
@@ -20,7 +22,10 @@ pub fn check_names<N: AsRef<str>>(
 }
 
 fn check_name(name: &str) -> Result<(), UnknownSetting> {
-    if !name.starts_with(PREFIX) || known_names().any(|setting| setting == name) {
+    let Some(path) = name.strip_prefix(PREFIX).map(field_path) else { return Ok(()) };
+    if known_names().any(|setting| setting == name)
+        || find_overridden(&file_rows(), &path).is_some()
+    {
         return Ok(());
     }
     Err(UnknownSetting { name: name.to_owned(), nearest: find_near_miss(name, known_names()) })
@@ -64,5 +69,6 @@ mod tests {
         let others = ["AWS_REGION", "OPENAI_API_KEI", "_HANDLER", "DJINN", "djinn_tabel", ""];
         assert_eq!(check_names(others), Ok(()));
         assert_eq!(check_names(known_names()), Ok(()));
+        assert_eq!(check_names(["DJINN_LIMITS__MAX_STEPS", "DJINN_MODELS__MAIN__KEY"]), Ok(()));
     }
 }

@@ -102,6 +102,22 @@ impl Setting {
         word.copied().map(Some).ok_or_else(|| self.refuse(&text))
     }
 
+    /// Checks a text by the rule of the row. Texts, forms and JSON are left to their readers.
+    ///
+    /// # Errors
+    /// Returns [`InvalidSetting`] for a number, an amount, a switch or a word that breaks the rule.
+    pub fn check_text(&self, text: &str) -> Result<(), InvalidSetting> {
+        let var = |_: &str| Some(text.to_owned());
+        match self.kind {
+            ValueKind::Number { .. } => self.find_number::<u64>(&var).map(drop),
+            ValueKind::Money => self.find_micro_usd(&var).map(drop),
+            ValueKind::MoneyLimit => self.find_money_limit(&var).map(drop),
+            ValueKind::Switch => self.read_switch(&var).map(drop),
+            ValueKind::Choice(_) => self.find_choice(&var).map(drop),
+            ValueKind::Text | ValueKind::Form(_) | ValueKind::Json(_) => Ok(()),
+        }
+    }
+
     /// Returns the error for a `value` that breaks the rule of the row. The message never repeats a secret.
     #[must_use]
     pub fn refuse(&self, value: &str) -> InvalidSetting {

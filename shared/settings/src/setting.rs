@@ -32,6 +32,8 @@ pub struct Setting {
     pub is_secret: bool,
     /// True if the agent reads the setting and the executor does not, although both use the crate.
     pub is_agent_only: bool,
+    /// The field of `djinn.toml` with this setting, as a dotted path; `None` for a variable only.
+    pub field: Option<&'static str>,
     /// The source of the variable for a deployment's functions.
     pub source: SettingSource,
 }
@@ -58,6 +60,8 @@ pub enum ValueKind {
     Text,
     /// A text in the form that these words describe.
     Form(&'static str),
+    /// JSON in the form that these words describe; a table or a list in `djinn.toml`.
+    Json(&'static str),
 }
 
 /// A limit in US dollars.
@@ -92,6 +96,7 @@ impl Setting {
             is_required: false,
             is_secret: false,
             is_agent_only: false,
+            field: None,
             source: SettingSource::Nothing(""),
         }
     }
@@ -124,6 +129,10 @@ impl Setting {
         Self::new(name, ValueKind::Form(words))
     }
 
+    pub(crate) const fn json(name: &'static str, words: &'static str) -> Self {
+        Self::new(name, ValueKind::Json(words))
+    }
+
     pub(crate) const fn with_default(mut self, value: &'static str) -> Self {
         self.default = Some(value);
         self
@@ -151,6 +160,11 @@ impl Setting {
 
     pub(crate) const fn for_agent_only(mut self) -> Self {
         self.is_agent_only = true;
+        self
+    }
+
+    pub(crate) const fn in_file(mut self, field: &'static str) -> Self {
+        self.field = Some(field);
         self
     }
 
@@ -187,7 +201,7 @@ impl fmt::Display for ValueKind {
                 None => Ok(()),
             },
             Self::Text => f.write_str("a text"),
-            Self::Form(words) => f.write_str(words),
+            Self::Form(words) | Self::Json(words) => f.write_str(words),
         }
     }
 }

@@ -9,7 +9,7 @@ pub mod runtime;
 pub mod tools;
 pub mod web;
 
-use crate::setting::SettingsTable;
+use crate::setting::{Setting, SettingsTable};
 
 /// Every table, those of most interest to a deployment first.
 pub static TABLES: &[&SettingsTable] = &[
@@ -22,6 +22,17 @@ pub static TABLES: &[&SettingsTable] = &[
     &dev::TABLE,
     &contributor::TABLE,
 ];
+
+/// Returns the rows of all fields of `djinn.toml`.
+#[must_use]
+pub fn file_rows() -> Vec<&'static Setting> {
+    let rows = TABLES
+        .iter()
+        .flat_map(|table| table.rows)
+        .copied()
+        .chain(model::file::TABLE.rows.iter().copied());
+    rows.filter(|row| row.field.is_some()).collect()
+}
 
 /// Makes a row of each item, whose documentation is its meaning, and a `TABLE` of all.
 macro_rules! settings_table {

@@ -16,7 +16,7 @@ fn is_allowed(row: &Setting, value: &str) -> bool {
         ValueKind::MoneyLimit => row.find_money_limit(&var).is_ok(),
         ValueKind::Switch => row.read_switch(&var).is_ok(),
         ValueKind::Choice(_) => row.find_choice(&var).is_ok(),
-        ValueKind::Text | ValueKind::Form(_) => !value.trim().is_empty(),
+        ValueKind::Text | ValueKind::Form(_) | ValueKind::Json(_) => !value.trim().is_empty(),
     }
 }
 

@@ -39,6 +39,9 @@ settings_table! {
     /// The path of the functions for the emulator.
     BUILT = Setting::form("DJINN_BUILT", "a path").without_parameter(TESTS);
 
+    /// The folder of the emulator of AWS with the deployed stack.
+    STACK = Setting::form("DJINN_STACK", "a path").without_parameter(TESTS);
+
     /// Makes xtask stand in for rustdoc; doctests are only compiled.
     RUSTDOC = Setting::form("DJINN_RUSTDOC", "set or unset").without_parameter(TESTS);
 

@@ -110,6 +110,28 @@ pub mod member {
     }
 }
 
+/// The tables of `djinn.toml` that together are `DJINN_MODELS`.
+pub mod file {
+    use super::IN_FILE;
+    use crate::setting::{Setting, SettingsTable};
+    use crate::table::settings_table;
+
+    settings_table! {
+        "models of djinn.toml": "The models in `djinn.toml`:";
+
+        /// Each model under a name of your choice, with the fields of one model: `[models.main]`.
+        MODELS = Setting::json("models", "a table of models").in_file("models").without_parameter(IN_FILE);
+
+        /// The model of each role, and under `default` the model of every other role.
+        ROLES = Setting::json("roles", "a table of roles").in_file("roles").without_parameter(IN_FILE);
+
+        /// The model for calls that a role's own model cannot make: a model's name, or a table of roles.
+        FALLBACK = Setting::json("fallback", "a model's name, or a table of roles")
+            .in_file("fallback").without_parameter(IN_FILE);
+    }
+}
+
+const IN_FILE: &str = "a field of `djinn.toml` only";
 const MEMBER: &str = "a field of `DJINN_MODELS`";
 const NAMED: &str = "`DJINN_MODELS` names every model of a deployment";
 
@@ -126,11 +148,11 @@ settings_table! {
 
     /// Prices of models outside the built-in list. A price may also have a `source`, a URL, and a `date`,
     /// `2026-11-25` or `2026-11`.
-    PRICES = Setting::form(
+    PRICES = Setting::json(
         "DJINN_PRICES",
         "an object of models, each with `input`, `cached_input` and `output` in whole millionths of a \
          dollar per million tokens",
-    ).with_parameter("Prices");
+    ).in_file("prices").with_parameter("Prices");
 
     /// Selects a model of OpenAI, or of any Chat Completions endpoint, for every role.
     OPENAI_API_KEY = Setting::text("OPENAI_API_KEY").mark_secret().without_parameter(NAMED);

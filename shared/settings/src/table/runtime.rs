@@ -7,29 +7,29 @@ settings_table! {
     "runtime": "Waiting times of drivers, limits of runs and users, retention of journals.";
 
     /// Maximum US dollars for the model calls of a run, including tasks.
-    MAX_USD = Setting::money("DJINN_MAX_USD").with_parameter("MaxUsd");
+    MAX_USD = Setting::money("DJINN_MAX_USD").in_file("limits.max_usd").with_parameter("MaxUsd");
 
     /// Maximum tokens of one user's model calls per day (UTC).
     USER_DAY_TOKENS = Setting::number("DJINN_USER_DAY_TOKENS", 1_000, 1_000_000_000_000)
-        .with_deployed_default("20000000").with_parameter("UserDayTokens");
+        .with_deployed_default("20000000").in_file("limits.user_day_tokens").with_parameter("UserDayTokens");
 
     /// Maximum US dollars of one user's model calls per day (UTC). With ` if priced`, models without a price
     /// count as free; otherwise, each model must have a price.
     USER_DAY_USD = Setting::money_limit("DJINN_USER_DAY_USD")
-        .with_deployed_default("10 if priced").with_parameter("UserDayUsd");
+        .with_deployed_default("10 if priced").in_file("limits.user_day_usd").with_parameter("UserDayUsd");
 
     /// Maximum runs that one user may start per clock minute.
     USER_RUNS_PER_MINUTE = Setting::number("DJINN_USER_RUNS_PER_MINUTE", 1, 100_000)
-        .with_deployed_default("30").with_parameter("UserRunsPerMinute").for_agent_only();
+        .with_deployed_default("30").in_file("limits.user_runs_per_minute").with_parameter("UserRunsPerMinute").for_agent_only();
 
     /// Maximum runs of one user at work at the same time.
     USER_RUNS_AT_ONCE = Setting::number("DJINN_USER_RUNS_AT_ONCE", 1, 1_000)
-        .with_deployed_default("10").with_parameter("UserRunsAtOnce");
+        .with_deployed_default("10").in_file("limits.user_runs_at_once").with_parameter("UserRunsAtOnce");
 
     /// Maximum streams of one user at the same time, across all processes. The limit costs two writes per
     /// stream, and a read every ten seconds for streams that follow a run.
     USER_STREAMS = Setting::number("DJINN_USER_STREAMS", 1, 1_000)
-        .with_deployed_default("20").with_parameter("UserStreams").for_agent_only();
+        .with_deployed_default("20").in_file("limits.user_streams").with_parameter("UserStreams").for_agent_only();
 
     /// Days that a journal is kept after the end of the run.
     RETENTION_DAYS = Setting::number("DJINN_RETENTION_DAYS", 1, 365)
@@ -48,7 +48,7 @@ settings_table! {
     /// Seconds that a run waits for an overloaded or unavailable provider, from the first failure. Then users
     /// are asked to continue or stop. A wait of more than 20 s costs nothing.
     PROVIDER_PATIENCE_SECONDS = Setting::number("DJINN_PROVIDER_PATIENCE_SECONDS", 1, 86_400)
-        .with_default("900").with_parameter("ProviderPatienceSeconds");
+        .with_default("900").in_file("limits.provider_patience_seconds").with_parameter("ProviderPatienceSeconds");
 
     /// `1` on a laptop, where all callers are the same user and the app answers CORS.
     LOCAL = Setting::switch("DJINN_LOCAL").with_default("0").without_parameter("on a laptop only");

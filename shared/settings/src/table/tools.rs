@@ -13,7 +13,7 @@ settings_table! {
 
     /// The agents available to every run: names separated by commas, or `all`.
     OFFERED_AGENTS = Setting::form("DJINN_OFFERED_AGENTS", "names separated by commas, or `all`")
-        .with_parameter("OfferedAgents");
+        .in_file("agents.offered").with_parameter("OfferedAgents");
 
     /// Folders of prompts that replace built-in prompts of the same name, separated by colons. The last
     /// folder with a prompt wins. Local paths, or prefixes of the bucket after an `@`, `@config/prompts`.
@@ -27,24 +27,24 @@ settings_table! {
         .with_default("jail").without_parameter("on a laptop only");
 
     /// At most 500 phrases that neither users nor models may write.
-    DENY_LIST = Setting::form("DJINN_DENY_LIST", "a JSON list of phrases")
-        .mark_secret().with_parameter("DenyList");
+    DENY_LIST = Setting::json("DJINN_DENY_LIST", "a JSON list of phrases")
+        .mark_secret().in_file("safety.deny_list").with_parameter("DenyList");
 
     /// Your own content checker, called for texts of users and models.
     CONTENT_CHECKER = Setting::form(
         "DJINN_CONTENT_CHECKER",
         "an http or https URL without a user or a password",
-    ).mark_secret().with_parameter("ContentChecker");
+    ).mark_secret().in_file("safety.content_checker").with_parameter("ContentChecker");
 
     /// The location of the checker's key, sent as a bearer token.
     CONTENT_CHECKER_KEY = Setting::form("DJINN_CONTENT_CHECKER_KEY", "`env:NAME` or `secret:NAME`")
-        .mark_secret().with_parameter("ContentCheckerKey");
+        .mark_secret().in_file("safety.content_checker_key").with_parameter("ContentCheckerKey");
 
     /// The checker's timeout in milliseconds.
     CONTENT_CHECKER_TIMEOUT_MS = Setting::number("DJINN_CONTENT_CHECKER_TIMEOUT_MS", 100, 10_000)
-        .with_default("3000").with_parameter("ContentCheckerTimeoutMs");
+        .with_default("3000").in_file("safety.content_checker_timeout_ms").with_parameter("ContentCheckerTimeoutMs");
 
     /// The handling of texts without a verdict: blocked (`closed`) or allowed (`open`).
     CONTENT_CHECKER_FAILS = Setting::choice("DJINN_CONTENT_CHECKER_FAILS", &["closed", "open"])
-        .with_default("closed").with_parameter("ContentCheckerFails");
+        .with_default("closed").in_file("safety.content_checker_fails").with_parameter("ContentCheckerFails");
 }

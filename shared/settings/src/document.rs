@@ -1,0 +1,298 @@
+//! `djinn.toml`: the settings that are fields of a file, and the variables that override single fields.
+
+mod problem;
+mod value;
+
+use std::collections::BTreeMap;
+
+use djinn_text::near_miss::find_near_miss;
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::names::PREFIX;
+use crate::setting::{Setting, ValueKind};
+use crate::table::model::{MODELS, file};
+pub use problem::DocumentProblem;
+use problem::line_at;
+use value::{to_json, to_text};
+
+/// The name of the file, in the configuration folder.
+pub const FILE_NAME: &str = "djinn.toml";
+
+/// The fields of a `djinn.toml`, with overrides by variables. Every value satisfies the rule of its row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SettingsDocument {
+    /// The path of the file, for sentences.
+    file: String,
+    /// The value of each set field, as the text that the field's row reads, by the row's name.
+    texts: BTreeMap<&'static str, String>,
+    /// The line of each key in the file, from 1, by dotted path: `models.main.key` too.
+    lines: BTreeMap<String, usize>,
+    /// The variable of each overridden field or part of a field, by dotted path.
+    variables: BTreeMap<String, String>,
+}
+
+impl SettingsDocument {
+    /// Reads the fields of `rows` from the text of the file at the path `file`, then the environment, whose variables win. A field is
+    /// overridden by `DJINN_` and its path in capitals, with two underscores for each dot:
+    /// `DJINN_LIMITS__MAX_STEPS=20`. Variables without such a field are ignored.
+    ///
+    /// # Errors
+    /// Returns all problems, in the order of the file.
+    pub fn read(
+        rows: &[&'static Setting],
+        file: &str,
+        text: &str,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Vec<DocumentProblem>> {
+        let (table, syntax_errors) = DeTable::parse_recoverable(text);
+        let mut reader = Reader { rows, file, text, ..Reader::default() };
+        for error in syntax_errors {
+            let line = line_at(text, error.span().map_or(0, |span| span.start));
+            reader.problems.push(DocumentProblem::in_file(file, line, error.message()));
+        }
+        if reader.problems.is_empty() {
+            reader.read_table("", table.get_ref());
+            for (name, value) in environment {
+                reader.read_variable(&name, &value);
+            }
+        }
+        reader.finish()
+    }
+
+    /// Returns the text of a setting by the name of its row; `None` if its field is not set.
+    #[must_use]
+    pub fn find_text(&self, name: &str) -> Option<&str> {
+        self.texts.get(name).map(String::as_str)
+    }
+
+    /// Returns the place of a field, or of the nearest part of its path that is set: `djinn.toml:12`, or the
+    /// name of the variable that overrides it.
+    #[must_use]
+    pub fn place(&self, path: &str) -> String {
+        let prefixes = std::iter::successors(Some(path), |path| Some(path.rsplit_once('.')?.0));
+        for prefix in prefixes {
+            if let Some(name) = self.variables.get(prefix) {
+                return name.clone();
+            }
+            if let Some(line) = self.lines.get(prefix) {
+                return format!("{}:{line}", self.file);
+            }
+        }
+        self.file.clone()
+    }
+}
+
+/// The state of reading a document.
+#[derive(Default)]
+struct Reader<'a> {
+    rows: &'a [&'static Setting],
+    file: &'a str,
+    text: &'a str,
+    texts: BTreeMap<&'static str, String>,
+    /// The values of rows with tables or lists, which variables may change in part.
+    json: BTreeMap<&'static str, Value>,
+    lines: BTreeMap<String, usize>,
+    variables: BTreeMap<String, String>,
+    problems: Vec<DocumentProblem>,
+}
+
+impl Reader<'_> {
+    fn read_table(&mut self, section: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let path = join_path(section, key.get_ref());
+            let line = line_at(self.text, key.span().start);
+            self.lines.insert(path.clone(), line);
+            if let Some(row) = self.find_row(&path) {
+                self.read_field(row, &path, value, line);
+            } else if !self.has_section(&path) {
+                let problem = self.describe_unknown(section, key.get_ref());
+                self.problems.push(DocumentProblem::in_file(self.file, line, problem));
+            } else if let DeValue::Table(table) = value.get_ref() {
+                self.read_table(&path, table);
+            } else {
+                let problem = format!("`{path}` must be a table, such as `[{path}]`");
+                self.problems.push(DocumentProblem::in_file(self.file, line, problem));
+            }
+        }
+    }
+
+    fn read_field(
+        &mut self,
+        row: &'static Setting,
+        path: &str,
+        value: &Spanned<DeValue<'_>>,
+        line: usize,
+    ) {
+        if let ValueKind::Json(_) = row.kind {
+            self.add_lines(path, value);
+            match to_json(value.get_ref()) {
+                Some(json) => drop(self.json.insert(row.name, json)),
+                None => self.refuse(row, path, value, line),
+            }
+            return;
+        }
+        let text = to_text(row.kind, value.get_ref());
+        match text.filter(|text| row.check_text(text).is_ok()) {
+            Some(text) => drop(self.texts.insert(row.name, text)),
+            None => self.refuse(row, path, value, line),
+        }
+    }
+
+    /// Records the lines of the keys within a field's value.
+    fn add_lines(&mut self, path: &str, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                for (key, value) in table {
+                    let path = join_path(path, key.get_ref());
+                    self.lines.insert(path.clone(), line_at(self.text, key.span().start));
+                    self.add_lines(&path, value);
+                }
+            }
+            DeValue::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    let path = join_path(path, &index.to_string());
+                    self.lines.insert(path.clone(), line_at(self.text, item.span().start));
+                    self.add_lines(&path, item);
+                }
+            }
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_) => {}
+        }
+    }
+
+    fn refuse(&mut self, row: &Setting, path: &str, value: &Spanned<DeValue<'_>>, line: usize) {
+        let source = self.text.get(value.span()).unwrap_or_default();
+        let refusal = match row.kind {
+            ValueKind::Switch => row.refuse_for("true or false", source),
+            _ => row.refuse(source),
+        };
+        let problem = format!("{path} {}", refusal.problem);
+        self.problems.push(DocumentProblem::in_file(self.file, line, problem));
+    }
+
+    fn read_variable(&mut self, name: &str, value: &str) {
+        let Some(path) = name.strip_prefix(PREFIX) else { return };
+        let path = field_path(path);
+        let Some((row, part)) = find_overridden(self.rows, &path) else { return };
+        if value.trim().is_empty() {
+            return;
+        }
+        let result = if let ValueKind::Json(_) = row.kind {
+            set_part(self.json.entry(row.name).or_default(), part, value)
+        } else {
+            self.texts.insert(row.name, value.to_owned());
+            row.check_text(value).map_err(|error| error.problem)
+        };
+        if let Err(problem) = result {
+            self.problems.push(DocumentProblem::in_variable(format!("{name} {problem}")));
+        }
+        self.variables.insert(path, name.to_owned());
+    }
+
+    fn finish(mut self) -> Result<SettingsDocument, Vec<DocumentProblem>> {
+        if let Some(models) = take_models(&mut self.json) {
+            self.texts.insert(MODELS.name, models.to_string());
+        }
+        self.texts.extend(self.json.into_iter().map(|(name, json)| (name, json.to_string())));
+        self.problems.sort_by_key(|problem| problem.line.unwrap_or(usize::MAX));
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        let Self { texts, lines, variables, .. } = self;
+        Ok(SettingsDocument { file: self.file.to_owned(), texts, lines, variables })
+    }
+
+    fn find_row(&self, path: &str) -> Option<&'static Setting> {
+        self.rows.iter().copied().find(|row| row.field == Some(path))
+    }
+
+    /// Returns true if fields lie below a path.
+    fn has_section(&self, path: &str) -> bool {
+        let mut fields = self.rows.iter().filter_map(|row| row.field);
+        fields.any(|field| field.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+    }
+
+    /// Describes a key without a row, with the field of this name elsewhere, or the nearest name here.
+    fn describe_unknown(&self, section: &str, key: &str) -> String {
+        let path = join_path(section, key);
+        let fields = self.rows.iter().filter_map(|row| row.field);
+        let elsewhere = fields.clone().find(|field| field.rsplit('.').next() == Some(key));
+        let prefix = join_path(section, "");
+        let here = fields.filter_map(|field| field.strip_prefix(&prefix)?.split('.').next());
+        let nearest = find_near_miss(key, here).map(|name| join_path(section, name));
+        match elsewhere.map(str::to_owned).or(nearest) {
+            Some(name) => format!("`{path}` is not a setting: did you mean `{name}`?"),
+            None => format!("`{path}` is not a setting; docs/settings.md lists all"),
+        }
+    }
+}
+
+/// Returns the dotted path that the rest of a variable's name stands for.
+pub(crate) fn field_path(name: &str) -> String {
+    name.to_ascii_lowercase().replace("__", ".")
+}
+
+/// Finds the row whose field, or a part of whose JSON, has this path. Returns the row with the path of the part.
+pub(crate) fn find_overridden<'a>(
+    rows: &[&'static Setting],
+    path: &'a str,
+) -> Option<(&'static Setting, &'a str)> {
+    rows.iter().copied().find_map(|row| {
+        let rest = path.strip_prefix(row.field?)?;
+        match (rest.strip_prefix('.'), row.kind) {
+            (None, _) if rest.is_empty() => Some((row, rest)),
+            (Some(part), ValueKind::Json(_)) => Some((row, part)),
+            _ => None,
+        }
+    })
+}
+
+/// Joins a section and a key with a dot; the top of the file is the section without a name.
+fn join_path(section: &str, key: &str) -> String {
+    if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
+}
+
+/// Joins the tables of models, roles and fallbacks to one value; `None` without any of them.
+fn take_models(json: &mut BTreeMap<&'static str, Value>) -> Option<Value> {
+    let models = json.remove(file::MODELS.name);
+    let mut roles = json.remove(file::ROLES.name);
+    let fallback = json.remove(file::FALLBACK.name);
+    let default = roles.as_mut().and_then(|roles| roles.as_object_mut()?.remove("default"));
+    let members =
+        [("models", models), ("default", default), ("roles", roles), ("fallback", fallback)];
+    let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Some(members.collect::<serde_json::Map<_, _>>())
+        .filter(|members| !members.is_empty())
+        .map(Value::Object)
+}
+
+/// Sets a part of a value to the value of a variable: JSON, or else a text.
+fn set_part(json: &mut Value, part: &str, value: &str) -> Result<(), String> {
+    let parsed: Result<Value, _> = serde_json::from_str(value);
+    if part.is_empty() {
+        *json = parsed.map_err(|error| {
+            format!("is not JSON: line {}, column {}", error.line(), error.column())
+        })?;
+        return Ok(());
+    }
+    let mut place = json;
+    for key in part.split('.') {
+        if place.is_null() {
+            *place = Value::Object(serde_json::Map::new());
+        }
+        let Value::Object(object) = place else {
+            return Err("names a part of a value that is not a table".to_owned());
+        };
+        place = object.entry(key).or_insert(Value::Null);
+    }
+    *place = parsed.unwrap_or_else(|_| Value::String(value.to_owned()));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
