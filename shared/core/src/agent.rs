@@ -97,6 +97,12 @@ impl AgentSpec {
         self.answer == AnswerFormat::File && self.after.is_none()
     }
 
+    /// Returns true if the answer is a file, a value, or the result of the tool in `after`.
+    #[must_use]
+    pub fn is_answer_formed(&self) -> bool {
+        self.answer != AnswerFormat::Text || self.after.is_some()
+    }
+
     /// Returns the tool choice in a turn, counted from 1. `steps_left` counts the remaining turns, including
     /// this turn. The last turn calls no tools and is for the answer.
     #[must_use]

@@ -175,11 +175,11 @@ impl LoopPrompts {
         tools: &[ToolSpec],
         bounds: RequestBounds,
     ) -> Self {
-        if let (Some(child), Some(agent)) = (&run.spec().child, run.spec().agent()) {
+        if let Some(agent) = run.spec().agent() {
             return if plans(run) {
-                agent::planner_prompts(prompts, run, child, agent, tools, bounds)
+                agent::planner_prompts(prompts, run, agent, tools, bounds)
             } else {
-                agent::agent_prompts(prompts, run, child, agent, call, bounds)
+                agent::agent_prompts(prompts, run, agent, call, bounds)
             };
         }
         let role = call.role;

@@ -19,15 +19,9 @@ pub struct ChildSpec {
     pub above: Path,
     /// The work of the child in one line; for a step `stage: details`.
     pub description: String,
-    /// The agent that does the work; `None` for a step without an agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Box<AgentSpec>>,
     /// The tools and agents offered to a step of an agent's plan; `None` for the deployment's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// The arguments of the agent call.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub arguments: Map<String, Value>,
     /// Reports of the children of earlier rounds, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_rounds: Vec<ChildReport>,
@@ -56,9 +50,37 @@ pub struct ChildSpec {
     /// True if the run above has read text that anybody may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
+    /// The agent in records from before agents were part of [`RunSpec`](super::RunSpec).
+    #[serde(default, rename = "agent", skip_serializing)]
+    pub(crate) old_agent: Option<Box<AgentSpec>>,
+    /// The arguments in such records.
+    #[serde(default, rename = "arguments", skip_serializing)]
+    pub(crate) old_arguments: Map<String, Value>,
 }
 
 impl ChildSpec {
+    /// Creates the work of a child directly below the root, without reports and without places.
+    #[must_use]
+    pub fn new(child: ChildId, description: String) -> Self {
+        Self {
+            child,
+            above: Path::default(),
+            description,
+            tools: None,
+            earlier_rounds: Vec::new(),
+            current_round: Vec::new(),
+            concurrent_children: 1,
+            places: 0,
+            keeps_answer: false,
+            deadline_ms: None,
+            previous_failure: None,
+            revision: None,
+            tainted: false,
+            old_agent: None,
+            old_arguments: Map::new(),
+        }
+    }
+
     /// Returns the path from the root of the tree to this run.
     #[must_use]
     pub fn path(&self) -> Path {

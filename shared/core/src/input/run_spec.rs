@@ -1,7 +1,8 @@
 //! The first input of a run.
 
 use djinn_text::file_names::find_text_files;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::ChildSpec;
 use crate::agent::{AgentContext, AgentSpec, FILE_NAME_ARGUMENT, TASK_ARGUMENT};
@@ -14,6 +15,7 @@ use crate::settings::{Mode, OutputStyle, Role, RunSettings};
 
 /// The question and everything that decides how the run works.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct RunSpec {
     /// The tenant of the run.
     pub tenant: TenantId,
@@ -60,9 +62,34 @@ pub struct RunSpec {
     pub attachments: Vec<Attachment>,
     /// The settings, constant until the run ends.
     pub settings: RunSettings,
+    /// The agent that works as this run, with the content of its file. `None` for a step without an agent, and
+    /// for a user's run in old records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentSpec>>,
+    /// The arguments of the agent. A user's run has no `task`, which is the question.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub arguments: Map<String, Value>,
     /// The work of a task or agent call; `None` for a user's run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<ChildSpec>,
+}
+
+impl Serialize for RunSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RunSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut spec = Self::deserialize(deserializer)?;
+        // In old records, the agent and its arguments are part of the child.
+        if let Some(child) = &mut spec.child {
+            spec.agent = spec.agent.or(child.old_agent.take());
+            spec.arguments.append(&mut child.old_arguments);
+        }
+        Ok(spec)
+    }
 }
 
 impl RunSpec {
@@ -94,6 +121,8 @@ impl RunSpec {
             files: Vec::new(),
             attachments: Vec::new(),
             settings,
+            agent: None,
+            arguments: Map::new(),
             child: None,
         }
     }
@@ -107,7 +136,22 @@ impl RunSpec {
     /// Returns the named agent of the run, if any.
     #[must_use]
     pub fn agent(&self) -> Option<&AgentSpec> {
-        self.child.as_ref()?.agent.as_deref()
+        self.agent.as_deref()
+    }
+
+    /// Returns an argument of the agent. `task` defaults to the description of a child's work, and to the
+    /// question of a user's run.
+    #[must_use]
+    pub fn argument(&self, name: &str) -> Option<Value> {
+        let task = || Value::String(self.description().to_owned());
+        let argument = self.arguments.get(name).cloned();
+        argument.or_else(|| (name == TASK_ARGUMENT).then(task))
+    }
+
+    /// Returns the description of a child's work, or the question of a user's run.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        self.child.as_ref().map_or(&self.question, |child| &child.description)
     }
 
     /// Returns the mode of the run. A task without an agent works in the default mode, which needs no tasks.
@@ -153,19 +197,17 @@ impl RunSpec {
             (self.history, self.history_tokens, self.earlier) = (Vec::new(), 0, None);
             self.attachments = Vec::new();
         }
-        if let Some(child) = &mut self.child {
-            // The plan of an agent in this mode is about the task of its call.
-            let task = child.arguments.get(TASK_ARGUMENT).and_then(|task| task.as_str());
-            if let Some(task) = task.filter(|_| agent.mode.has_plan()) {
-                self.question = task.to_owned();
-            }
-            // A step of a plan has no arguments, and its agent's instructions may name the file.
-            if agent.writes_answer() && !child.arguments.contains_key(FILE_NAME_ARGUMENT) {
-                let name = choose_file_name(child, &agent, &self.files);
-                child.arguments.insert(FILE_NAME_ARGUMENT.to_owned(), name.into());
-            }
-            child.agent = Some(Box::new(agent));
+        // The plan of an agent in this mode is about the task of its call.
+        let task = self.arguments.get(TASK_ARGUMENT).and_then(|task| task.as_str());
+        if let Some(task) = task.filter(|_| agent.mode.has_plan()) {
+            self.question = task.to_owned();
         }
+        // A step of a plan has no arguments, and its agent's instructions may name the file.
+        if agent.writes_answer() && !self.arguments.contains_key(FILE_NAME_ARGUMENT) {
+            let name = self.choose_file_name(&agent);
+            self.arguments.insert(FILE_NAME_ARGUMENT.to_owned(), name.into());
+        }
+        self.agent = Some(Box::new(agent));
         self
     }
 
@@ -180,12 +222,20 @@ impl RunSpec {
     pub fn session_name(&self) -> SessionName {
         SharedSession::name_of(self.shared.as_ref(), &self.session)
     }
-}
 
-/// Returns the last file name in a child's description that the session does not have. The default is a name
-/// that no other run would choose.
-fn choose_file_name(child: &ChildSpec, agent: &AgentSpec, files: &[ProductFile]) -> String {
-    let is_new = |name: &&str| files.iter().all(|file| file.name.as_str() != *name);
-    let file_name = find_text_files(&child.description).into_iter().rev().find(is_new);
-    file_name.map_or_else(|| format!("{}-{}.md", agent.name, child.path()), str::to_owned)
+    /// Returns the last file name in the description of the work that the session does not have. The default
+    /// is a name that no other run of the tree would choose.
+    fn choose_file_name(&self, agent: &AgentSpec) -> String {
+        let is_new = |name: &&str| self.files.iter().all(|file| file.name.as_str() != *name);
+        let file_name = find_text_files(self.description()).into_iter().rev().find(is_new);
+        file_name.map_or_else(|| self.own_file_name(&agent.name), str::to_owned)
+    }
+
+    /// Returns the name of a file that no other run of the tree writes.
+    pub(crate) fn own_file_name(&self, agent: &str) -> String {
+        match &self.child {
+            Some(child) => format!("{agent}-{}.md", child.path()),
+            None => format!("{agent}.md"),
+        }
+    }
 }

@@ -38,11 +38,8 @@ impl ChildContext<'_> {
         let (call, share, _) = caller.find_agent_call(child)?;
         let ToolArguments::Parsed(arguments) = &call.arguments else { return None };
         let at_once = u32::try_from(caller.running_agents().count()).unwrap_or(u32::MAX);
-        let child = ChildSpec {
-            arguments: arguments.clone(),
-            ..self.child_spec(child, describe_call(call), (at_once, share.places))
-        };
-        Some(self.into_spec(child, share.budget))
+        let child = self.child_spec(child, describe_call(call), (at_once, share.places));
+        Some(RunSpec { arguments: arguments.clone(), ..self.into_spec(child, share.budget) })
     }
 
     /// Returns the common parts of every child's spec. The pair holds the maximum runs of the child's level
@@ -55,25 +52,18 @@ impl ChildContext<'_> {
     ) -> ChildSpec {
         let above = self.spec.child.as_ref().map_or(1, |own| own.concurrent_children.max(1));
         ChildSpec {
-            child: child.clone(),
             above: self.spec.path(),
-            description,
-            agent: None,
-            tools: None,
-            arguments: Map::new(),
-            earlier_rounds: Vec::new(),
-            current_round: Vec::new(),
             concurrent_children: at_once.saturating_mul(above).min(MAX_PLACES),
             places,
             keeps_answer: true,
             deadline_ms: Some(self.deadline_ms),
-            previous_failure: None,
-            revision: None,
             tainted: self.tainted,
+            ..ChildSpec::new(child.clone(), description)
         }
     }
 
-    /// Returns the spec of a child with this share: the caller's spec, current files and knowledge.
+    /// Returns the spec of a child with this share: the caller's spec, current files and knowledge. The child
+    /// has no agent and no arguments yet.
     pub(super) fn into_spec(self, child: ChildSpec, share: BudgetShare) -> RunSpec {
         let mut spec = self.spec.clone();
         let BudgetShare { steps, tool_calls, tokens, micro_usd } = share;
@@ -89,6 +79,8 @@ impl ChildContext<'_> {
         // Clients received this at the root's start.
         spec.warnings = Vec::new();
         spec.files = self.files;
+        spec.agent = None;
+        spec.arguments = Map::new();
         spec.child = Some(child);
         spec
     }

@@ -7,8 +7,7 @@ use crate::conversation::{ChildReport, MAX_REPORT};
 use crate::entry::RunResult;
 use crate::error_code::Failure;
 use crate::file::ProductFile;
-use crate::input::{ChildEnded, ChildSpec, FinishReason};
-use crate::settings::RunSettings;
+use crate::input::{ChildEnded, ChildSpec, FinishReason, RunSpec};
 use crate::status::RunStatus;
 use crate::tool::FullOutput;
 use djinn_text::truncate::truncate_text;
@@ -55,12 +54,11 @@ impl Ending {
         origins: &UrlOrigins<'_>,
     ) -> ChildEnded {
         let UrlOrigins { conversation, produced, .. } = origins;
-        let settings = &origins.spec.settings;
         let Self { status, answer, failure, last_finish, spent, .. } = self;
         let files = produced.all().to_vec();
         let newest = files.len().saturating_sub(MAX_REPORT_FILES);
         let is_finished = status == RunStatus::Finished;
-        let text = cut_answer(&answer, child, settings);
+        let text = cut_answer(&answer, origins.spec);
         let report = ChildReport {
             child: child.child.clone(),
             description: child.description.clone(),
@@ -73,7 +71,7 @@ impl Ending {
             edit_comment: None,
             truncated: is_finished && last_finish != FinishReason::Done,
         };
-        let keeps_turns = !settings.plan.clear_tool_context;
+        let keeps_turns = !origins.spec.settings.plan.clear_tool_context;
         let turns = if keeps_turns { select_turns(conversation) } else { Vec::new() };
         let full_output = answer_file.map(|file| FullOutput {
             file: file.name.clone(),
@@ -85,11 +83,11 @@ impl Ending {
 
 /// Cuts an answer for the run above: a step's to the limit of a report, an agent's to the limit of a result,
 /// and a file to an excerpt.
-fn cut_answer(answer: &str, child: &ChildSpec, settings: &RunSettings) -> String {
-    let max_chars = match &child.agent {
+fn cut_answer(answer: &str, spec: &RunSpec) -> String {
+    let max_chars = match spec.agent() {
         None => return truncate_text(answer, MAX_REPORT),
         Some(agent) if agent.writes_answer() => MAX_EXCERPT,
-        Some(_) => settings.max_result_chars as usize,
+        Some(_) => spec.settings.max_result_chars as usize,
     };
     let end = answer.char_indices().nth(max_chars).map_or(answer.len(), |(byte, _)| byte);
     answer.get(..end).unwrap_or(answer).to_owned()

@@ -20,6 +20,9 @@ impl Work for AgentLoop {
     }
 
     fn tool_choice(&self, turn: u32, steps_left: u32, spec: &RunSpec) -> ToolChoice {
+        // A closing call writes the answer if the turns are used up.
+        let has_closing_call = self.summary_policy(spec).is_some();
+        let steps_left = if has_closing_call { u32::MAX } else { steps_left };
         spec.agent().map_or(ToolChoice::Auto, |agent| agent.tool_choice(turn, steps_left))
     }
 }

@@ -11,6 +11,7 @@ use std::fmt::Debug;
 
 use super::child::ChildContext;
 use super::progress::Progress;
+use crate::agent::AgentSpec;
 use crate::agent_loop::{AgentLoop, TurnUpdate};
 use crate::budget::BudgetShare;
 use crate::conversation::ConversationItem;
@@ -47,10 +48,11 @@ pub(super) trait Work: WorkValue {
     }
 
     /// Returns the condition for a closing call that writes the answer. `None` if there is no such call: a
-    /// child answers with its agent's last message.
+    /// child answers with its agent's last message, and so does an agent whose answer has a form.
     fn summary_policy(&self, spec: &RunSpec) -> Option<SummaryPolicy> {
         let policy = spec.settings.summary_policy.unwrap_or(SummaryPolicy::Always);
-        spec.child.is_none().then_some(policy)
+        let is_formed = spec.agent().is_some_and(AgentSpec::is_answer_formed);
+        (spec.child.is_none() && !is_formed).then_some(policy)
     }
 
     /// Returns true if an agent has read text that anybody may have written.

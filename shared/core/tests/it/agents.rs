@@ -165,7 +165,7 @@ fn an_agent_is_told_what_it_is_called_for_and_where_it_stands() {
     let child = spec.child.clone().unwrap();
     assert_eq!(spec.path().to_string(), "t1.c2");
     assert_eq!((child.description.as_str(), child.concurrent_children), ("look", 2));
-    assert_eq!(child.arguments["task"], json!("look"));
+    assert_eq!(spec.arguments["task"], json!("look"));
     // 39 steps are left: a third for each of the two and for the caller, of which the agent takes five.
     assert_eq!((spec.settings.budget.steps, child.places), (5, 499));
     let mut below = Told::of(spec);

@@ -33,7 +33,6 @@ use djinn_core::tool::{
     EffectClass, OfferedTool, ResultView, ToolArguments, ToolFailure, ToolOutput, ToolPolicy,
     ToolResult,
 };
-use serde_json::Map;
 use serde_json::{Value, json};
 
 pub(crate) fn asked(question: &str) -> RunSpec {
@@ -61,23 +60,7 @@ pub(crate) fn asked_to_plan(question: &str) -> RunSpec {
 pub(crate) fn asked_as_a_task(question: &str) -> RunSpec {
     let mut asked = asked_to_plan(question);
     asked.settings.plan.employees = true;
-    asked.child = Some(ChildSpec {
-        child: ChildId::for_step(1, 1),
-        above: Path::default(),
-        agent: None,
-        tools: None,
-        arguments: Map::new(),
-        places: 0,
-        keeps_answer: false,
-        description: "look it up".to_owned(),
-        earlier_rounds: Vec::new(),
-        current_round: Vec::new(),
-        concurrent_children: 1,
-        deadline_ms: None,
-        previous_failure: None,
-        revision: None,
-        tainted: false,
-    });
+    asked.child = Some(ChildSpec::new(ChildId::for_step(1, 1), "look it up".to_owned()));
     asked
 }
 

@@ -73,11 +73,10 @@ impl NamedAgent {
         let agent = agent.ok_or((ToolFailure::Changed, String::new()))?;
         let parameters = agent.parameters.clone();
         let mut child_spec = spec.clone().with_agent(agent);
-        if let Some(child) = &mut child_spec.child {
-            check_arguments(&parameters, &child.arguments)
-                .map_err(|problem| (ToolFailure::BadArguments, problem))?;
-            child.arguments = fill_arguments(&parameters, mem::take(&mut child.arguments));
-        }
+        check_arguments(&parameters, &child_spec.arguments)
+            .map_err(|problem| (ToolFailure::BadArguments, problem))?;
+        let arguments = mem::take(&mut child_spec.arguments);
+        child_spec.arguments = fill_arguments(&parameters, arguments);
         Ok(child_spec)
     }
 

@@ -2,7 +2,7 @@
 
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, TASK_ARGUMENT};
 use djinn_core::effect::{ModelCall, ToolChoice};
-use djinn_core::input::ChildSpec;
+use djinn_core::input::RunSpec;
 use djinn_core::run::{Run, answer_file_name};
 use djinn_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
@@ -25,7 +25,6 @@ const MAX_BODY: usize = 60_000;
 pub(super) fn agent_prompts(
     prompts: &Prompts,
     run: &Run,
-    child: &ChildSpec,
     agent: &AgentSpec,
     call: &ModelCall,
     bounds: RequestBounds,
@@ -34,15 +33,16 @@ pub(super) fn agent_prompts(
     let next_step = match call.tool_choice {
         ToolChoice::None => prompts.render(language, prompt::AGENT_LAST_STEP, ()),
         ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => {
-            let words = json!({"words": child.description});
+            let words = json!({"words": run.spec().description()});
             prompts.render(language, prompt::TASK_NEXT_STEP, words)
         }
     };
-    let question = match child.child.task() {
-        Some(_) => plan::task_question(prompts, run, child, bounds),
-        None => agent_question(prompts, run, child, bounds),
+    let step = run.spec().child.as_ref().filter(|child| child.child.task().is_some());
+    let question = match step {
+        Some(child) => plan::task_question(prompts, run, child, bounds),
+        None => agent_question(prompts, run, bounds),
     };
-    LoopPrompts { system: system_text(prompts, run, child, agent), question, next_step }
+    LoopPrompts { system: system_text(prompts, run, agent), question, next_step }
 }
 
 /// Returns the prompts of an agent that makes a plan: the planner's prompts with the instructions of the
@@ -50,27 +50,26 @@ pub(super) fn agent_prompts(
 pub(super) fn planner_prompts(
     prompts: &Prompts,
     run: &Run,
-    child: &ChildSpec,
     agent: &AgentSpec,
     tools: &[ToolSpec],
     bounds: RequestBounds,
 ) -> LoopPrompts {
     let language = run.spec().settings.language;
-    let body = body_values(run, child, agent);
+    let body = body_values(run, agent);
     let body = prompts.render_text(&agent.prompt, &agent.name, body, MAX_BODY);
     let query = json!({"query": run.spec().question});
     LoopPrompts {
         system: system_text_with(prompts, prompt::PLAN_SYSTEM, run, tools, &body),
-        question: agent_question(prompts, run, child, bounds),
+        question: agent_question(prompts, run, bounds),
         next_step: prompts.render(language, prompt::PLAN_NEXT_STEP, query),
     }
 }
 
-fn system_text(prompts: &Prompts, run: &Run, child: &ChildSpec, agent: &AgentSpec) -> String {
+fn system_text(prompts: &Prompts, run: &Run, agent: &AgentSpec) -> String {
     let spec = run.spec();
     let language = spec.settings.language;
     let base_prompt = prompt::truncate_text(&spec.base_prompt, MAX_BASE_PROMPT);
-    let body = body_values(run, child, agent);
+    let body = body_values(run, agent);
     let body = prompts.render_text(&agent.prompt, &agent.name, body, MAX_BODY);
     let (form, schema) = match &agent.answer {
         AnswerFormat::Text => ("text", String::new()),
@@ -85,11 +84,11 @@ fn system_text(prompts: &Prompts, run: &Run, child: &ChildSpec, agent: &AgentSpe
 }
 
 /// Returns the values for the instructions: the arguments by name, and the values available to every agent.
-fn body_values(run: &Run, child: &ChildSpec, agent: &AgentSpec) -> Value {
+fn body_values(run: &Run, agent: &AgentSpec) -> Value {
     let parameters = agent.parameters.get("properties").and_then(Value::as_object);
     let names = parameters.into_iter().flat_map(Map::keys);
     let mut values: Map<String, Value> =
-        names.map(|name| (name.clone(), argument_value(child, name))).collect();
+        names.map(|name| (name.clone(), argument_value(run.spec(), name))).collect();
     let files = match agent.context {
         AgentContext::None => Vec::new(),
         AgentContext::Files | AgentContext::Conversation => to_listed_files(run.files().all()),
@@ -103,38 +102,32 @@ fn body_values(run: &Run, child: &ChildSpec, agent: &AgentSpec) -> Value {
     Value::Object(values)
 }
 
-fn argument_value(child: &ChildSpec, name: &str) -> Value {
-    match child.arguments.get(name) {
-        Some(Value::String(text)) => prompt::truncate_text(text, MAX_ARGUMENT).into(),
-        Some(value) if value.to_string().len() <= MAX_ARGUMENT => value.clone(),
+fn argument_value(spec: &RunSpec, name: &str) -> Value {
+    match spec.argument(name) {
+        Some(Value::String(text)) => prompt::truncate_text(&text, MAX_ARGUMENT).into(),
+        Some(value) if value.to_string().len() <= MAX_ARGUMENT => value,
         Some(value) => prompt::truncate_text(&value.to_string(), MAX_ARGUMENT).into(),
-        None if name == TASK_ARGUMENT => child.description.clone().into(),
         None => Value::String(String::new()),
     }
 }
 
 /// Renders the question of the agent, with the names of its attached files.
-fn agent_question(
-    prompts: &Prompts,
-    run: &Run,
-    child: &ChildSpec,
-    bounds: RequestBounds,
-) -> String {
+fn agent_question(prompts: &Prompts, run: &Run, bounds: RequestBounds) -> String {
     let language = run.spec().settings.language;
-    let question = prompts.render(language, prompt::AGENT_QUESTION, question_values(child));
+    let question = prompts.render(language, prompt::AGENT_QUESTION, question_values(run.spec()));
     add_names(prompts, run, &question, bounds)
 }
 
 /// Returns the values of the agent's question: the task, and the other arguments.
-fn question_values(child: &ChildSpec) -> Value {
-    let others = child.arguments.keys().filter(|name| *name != TASK_ARGUMENT);
+fn question_values(spec: &RunSpec) -> Value {
+    let others = spec.arguments.keys().filter(|name| *name != TASK_ARGUMENT);
     let others = others.map(|name| {
-        let value = argument_value(child, name);
+        let value = argument_value(spec, name);
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         json!({"name": name, "value": value})
     });
     let others: Vec<Value> = others.collect();
-    let has_task = child.arguments.contains_key(TASK_ARGUMENT) || child.arguments.is_empty();
-    let task = if has_task { argument_value(child, TASK_ARGUMENT) } else { Value::Null };
+    let has_task = spec.arguments.contains_key(TASK_ARGUMENT) || spec.arguments.is_empty();
+    let task = if has_task { argument_value(spec, TASK_ARGUMENT) } else { Value::Null };
     json!({"task": task, "arguments": others})
 }

@@ -41,6 +41,8 @@ impl HasTexts for UserQuestion {
             earlier: _,
             files: _,
             attachments: _,
+            agent: _,
+            arguments: _,
             child: _,
         } = spec;
         let own_texts = [

@@ -1,7 +1,6 @@
 //! Runs, records and files for checking a store.
 
 use djinn_core::id::Path;
-use serde_json::Map;
 use std::error::Error;
 
 use djinn_core::budget::Usage;
@@ -103,23 +102,13 @@ impl RunFixture {
         fixture.key = fixture.key.with_child(task.clone());
         fixture.spec.history =
             vec![Exchange { tainted: true, ..exchange_of("Who?", text, &fixture.spec.user) }];
-        fixture.spec.child = Some(ChildSpec {
-            description: format!("Step {step}"),
-            earlier_rounds: vec![report(ChildId::for_step(9, 1), text)],
-            current_round: vec![report(ChildId::for_step(step + 100, 1), "of this round")],
-            child: task,
-            above: Path::default(),
-            agent: None,
-            tools: None,
-            arguments: Map::new(),
-            places: 0,
-            keeps_answer: true,
-            concurrent_children: 3,
-            deadline_ms: Some(self.at_ms + 1_000),
-            previous_failure: None,
-            revision: None,
-            tainted: false,
-        });
+        let mut child = ChildSpec::new(task, format!("Step {step}"));
+        child.earlier_rounds = vec![report(ChildId::for_step(9, 1), text)];
+        child.current_round = vec![report(ChildId::for_step(step + 100, 1), "of this round")];
+        child.keeps_answer = true;
+        child.concurrent_children = 3;
+        child.deadline_ms = Some(self.at_ms + 1_000);
+        fixture.spec.child = Some(child);
         Ok(fixture)
     }
 

@@ -1,7 +1,6 @@
 //! A run to be, and its records.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::id::Path;
 use djinn_core::id::{
     ChildId, FileName, MessageId, RequestId, RunId, SessionId, TenantId, UserId, WriteId,
 };
@@ -13,7 +12,6 @@ use djinn_runtime::port::admission::Admission;
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{Lease, NewRun, RunEnd};
 use djinn_runtime::port::{RunKey, SessionKey};
-use serde_json::Map;
 
 pub(crate) const EXPIRY: i64 = 4_102_444_800;
 
@@ -43,23 +41,10 @@ pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
 pub(crate) fn new_task(step: u32, words: &str) -> NewRun {
     let mut asked = asked("s", "r");
     asked.history = vec![said("Who?", words)];
-    asked.child = Some(ChildSpec {
-        child: ChildId::for_step(step, 1),
-        above: Path::default(),
-        agent: None,
-        tools: None,
-        arguments: Map::new(),
-        places: 0,
-        keeps_answer: false,
-        description: format!("Step {step}"),
-        earlier_rounds: Vec::new(),
-        current_round: Vec::new(),
-        concurrent_children: 5,
-        deadline_ms: Some(9),
-        previous_failure: None,
-        revision: None,
-        tainted: false,
-    });
+    let mut child = ChildSpec::new(ChildId::for_step(step, 1), format!("Step {step}"));
+    child.concurrent_children = 5;
+    child.deadline_ms = Some(9);
+    asked.child = Some(child);
     let (_, record) = opened(asked, 5);
     undriven(record)
 }

@@ -34,14 +34,14 @@ impl PlanSolve {
         }
         let child = ChildSpec {
             tools: context.spec.agent().map(|agent| agent.tools.clone()),
-            arguments,
             earlier_rounds: list_reports(context.conversation),
             current_round: self.reports_before(id),
             previous_failure: task.previous_attempt.failure.clone(),
             revision: task.previous_attempt.revision.clone(),
             ..context.child_spec(&task.child_id(), task.description.clone(), places)
         };
-        Some(context.into_spec(child, BudgetShare { tool_calls, ..share }))
+        let spec = context.into_spec(child, BudgetShare { tool_calls, ..share });
+        Some(RunSpec { arguments, ..spec })
     }
 
     /// Returns the reports that a task's step depends on: direct dependencies whole, and the beginning of the

@@ -65,11 +65,9 @@ impl<P: Ports> ModelExecution<P> {
     }
 
     fn collect_arguments(&self, answer: &str) -> Map<String, Value> {
-        let Some(child) = &self.run.spec().child else { return Map::new() };
-        let mut arguments = child.arguments.clone();
-        // A step of a plan has no arguments besides its description.
-        let task = || Value::String(child.description.clone());
-        arguments.entry(TASK_ARGUMENT).or_insert_with(task);
+        let spec = self.run.spec();
+        let mut arguments = spec.arguments.clone();
+        arguments.extend(spec.argument(TASK_ARGUMENT).map(|task| (TASK_ARGUMENT.to_owned(), task)));
         if !answer.is_empty() {
             arguments.insert(ANSWER_ARGUMENT.to_owned(), answer.into());
         }
