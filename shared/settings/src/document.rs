@@ -10,7 +10,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::names::PREFIX;
+use crate::VarLookup;
 use crate::setting::{Setting, ValueKind};
 use crate::table::model::{MODELS, file};
 pub use problem::DocumentProblem;
@@ -29,14 +29,13 @@ pub struct SettingsDocument {
     texts: BTreeMap<&'static str, String>,
     /// The line of each key in the file, from 1, by dotted path: `models.main.key` too.
     lines: BTreeMap<String, usize>,
-    /// The variable of each overridden field or part of a field, by dotted path.
-    variables: BTreeMap<String, String>,
+    /// The variable of each overridden field.
+    variables: BTreeMap<&'static str, String>,
 }
 
 impl SettingsDocument {
-    /// Reads the fields of `rows` from the text of the file at the path `file`, then the environment, whose variables win. A field is
-    /// overridden by `DJINN_` and its path in capitals, with two underscores for each dot:
-    /// `DJINN_LIMITS__MAX_STEPS=20`. Variables without such a field are ignored.
+    /// Reads the fields of `rows` from the text of the file at the path `file`. The variable of a field,
+    /// [`Setting::override_name`], wins over the file.
     ///
     /// # Errors
     /// Returns all problems, in the order of the file.
@@ -44,7 +43,7 @@ impl SettingsDocument {
         rows: &[&'static Setting],
         file: &str,
         text: &str,
-        environment: impl IntoIterator<Item = (String, String)>,
+        var: VarLookup<'_>,
     ) -> Result<Self, Vec<DocumentProblem>> {
         let (table, syntax_errors) = DeTable::parse_recoverable(text);
         let mut reader = Reader { rows, file, text, ..Reader::default() };
@@ -54,9 +53,7 @@ impl SettingsDocument {
         }
         if reader.problems.is_empty() {
             reader.read_table("", table.get_ref());
-            for (name, value) in environment {
-                reader.read_variable(&name, &value);
-            }
+            rows.iter().for_each(|row| reader.read_override(row, var));
         }
         reader.finish()
     }
@@ -91,10 +88,10 @@ struct Reader<'a> {
     file: &'a str,
     text: &'a str,
     texts: BTreeMap<&'static str, String>,
-    /// The values of rows with tables or lists, which variables may change in part.
+    /// The values of rows with tables or lists.
     json: BTreeMap<&'static str, Value>,
     lines: BTreeMap<String, usize>,
-    variables: BTreeMap<String, String>,
+    variables: BTreeMap<&'static str, String>,
     problems: Vec<DocumentProblem>,
 }
 
@@ -175,23 +172,32 @@ impl Reader<'_> {
         self.problems.push(DocumentProblem::in_file(self.file, line, problem));
     }
 
-    fn read_variable(&mut self, name: &str, value: &str) {
-        let Some(path) = name.strip_prefix(PREFIX) else { return };
-        let path = field_path(path);
-        let Some((row, part)) = find_overridden(self.rows, &path) else { return };
-        if value.trim().is_empty() {
+    fn read_override(&mut self, row: &'static Setting, var: VarLookup<'_>) {
+        let Some((field, name)) = row.field.zip(row.override_name()) else { return };
+        // The variable `DJINN_MODELS` has the roles too, so it replaces the tables of the file as a whole.
+        if name == MODELS.name {
             return;
         }
+        let Some(text) = var(&name).filter(|text| !text.trim().is_empty()) else { return };
         let result = if let ValueKind::Json(_) = row.kind {
-            set_part(self.json.entry(row.name).or_default(), part, value)
+            match serde_json::from_str(&text) {
+                Ok(json) => {
+                    self.json.insert(row.name, json);
+                    Ok(())
+                }
+                Err(error) => {
+                    Err(format!("is not JSON: line {}, column {}", error.line(), error.column()))
+                }
+            }
         } else {
-            self.texts.insert(row.name, value.to_owned());
-            row.check_text(value).map_err(|error| error.problem)
+            let result = row.check_text(&text).map_err(|error| error.problem);
+            self.texts.insert(row.name, text);
+            result
         };
         if let Err(problem) = result {
             self.problems.push(DocumentProblem::in_variable(format!("{name} {problem}")));
         }
-        self.variables.insert(path, name.to_owned());
+        self.variables.insert(field, name);
     }
 
     fn finish(mut self) -> Result<SettingsDocument, Vec<DocumentProblem>> {
@@ -232,26 +238,6 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the dotted path that the rest of a variable's name stands for.
-pub(crate) fn field_path(name: &str) -> String {
-    name.to_ascii_lowercase().replace("__", ".")
-}
-
-/// Finds the row whose field, or a part of whose JSON, has this path. Returns the row with the path of the part.
-pub(crate) fn find_overridden<'a>(
-    rows: &[&'static Setting],
-    path: &'a str,
-) -> Option<(&'static Setting, &'a str)> {
-    rows.iter().copied().find_map(|row| {
-        let rest = path.strip_prefix(row.field?)?;
-        match (rest.strip_prefix('.'), row.kind) {
-            (None, _) if rest.is_empty() => Some((row, rest)),
-            (Some(part), ValueKind::Json(_)) => Some((row, part)),
-            _ => None,
-        }
-    })
-}
-
 /// Joins a section and a key with a dot; the top of the file is the section without a name.
 fn join_path(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
@@ -269,29 +255,6 @@ fn take_models(json: &mut BTreeMap<&'static str, Value>) -> Option<Value> {
     Some(members.collect::<serde_json::Map<_, _>>())
         .filter(|members| !members.is_empty())
         .map(Value::Object)
-}
-
-/// Sets a part of a value to the value of a variable: JSON, or else a text.
-fn set_part(json: &mut Value, part: &str, value: &str) -> Result<(), String> {
-    let parsed: Result<Value, _> = serde_json::from_str(value);
-    if part.is_empty() {
-        *json = parsed.map_err(|error| {
-            format!("is not JSON: line {}, column {}", error.line(), error.column())
-        })?;
-        return Ok(());
-    }
-    let mut place = json;
-    for key in part.split('.') {
-        if place.is_null() {
-            *place = Value::Object(serde_json::Map::new());
-        }
-        let Value::Object(object) = place else {
-            return Err("names a part of a value that is not a table".to_owned());
-        };
-        place = object.entry(key).or_insert(Value::Null);
-    }
-    *place = parsed.unwrap_or_else(|_| Value::String(value.to_owned()));
-    Ok(())
 }
 
 #[cfg(test)]

@@ -22,12 +22,12 @@ impl InvalidSetting {
 
 /// A variable with the prefix of settings that is not a setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} is not a setting; {}docs/settings.md lists all", describe_nearest(*.nearest))]
+#[error("{name} is not a setting; {}docs/settings.md lists all", describe_nearest(.nearest.as_deref()))]
 pub struct UnknownSetting {
     /// The name of the variable.
     pub name: String,
     /// The name of a setting that is spelled similarly.
-    pub nearest: Option<&'static str>,
+    pub nearest: Option<String>,
 }
 
 fn describe_nearest(nearest: Option<&str>) -> String {

@@ -1,8 +1,9 @@
 //! Checks of names in the environment, with suggestions for misspelled names.
 
+use std::borrow::Cow;
+
 use djinn_text::near_miss::find_near_miss;
 
-use crate::document::{field_path, find_overridden};
 use crate::error::UnknownSetting;
 use crate::table::{TABLES, file_rows};
 
@@ -22,19 +23,19 @@ pub fn check_names<N: AsRef<str>>(
 }
 
 fn check_name(name: &str) -> Result<(), UnknownSetting> {
-    let Some(path) = name.strip_prefix(PREFIX).map(field_path) else { return Ok(()) };
-    if known_names().any(|setting| setting == name)
-        || find_overridden(&file_rows(), &path).is_some()
-    {
+    if !name.starts_with(PREFIX) || known_names().any(|known| *known == *name) {
         return Ok(());
     }
-    Err(UnknownSetting { name: name.to_owned(), nearest: find_near_miss(name, known_names()) })
+    let known: Vec<_> = known_names().collect();
+    let nearest = find_near_miss(name, known.iter().map(AsRef::as_ref)).map(str::to_owned);
+    Err(UnknownSetting { name: name.to_owned(), nearest })
 }
 
-/// The names of our own variables, in the order of the tables.
-fn known_names() -> impl Iterator<Item = &'static str> {
+/// The names of our own variables, in the order of the tables, and of the variables that override fields.
+fn known_names() -> impl Iterator<Item = Cow<'static, str>> {
     let rows = TABLES.iter().flat_map(|table| table.rows);
-    rows.map(|row| row.name).filter(|name| name.starts_with(PREFIX))
+    let names = rows.map(|row| Cow::Borrowed(row.name)).filter(|name| name.starts_with(PREFIX));
+    names.chain(file_rows().into_iter().filter_map(|row| row.override_name().map(Cow::Owned)))
 }
 
 #[cfg(test)]
@@ -51,9 +52,13 @@ mod tests {
             ("DJINN_USER_DAY_TOKEN", "DJINN_USER_DAY_TOKENS"),
             ("DJINN_LOCALE", "DJINN_LOCAL"),
             ("DJINN_MODEL", "DJINN_MODELS"),
+            ("DJINN_LIMITS__MAX_STEP", "DJINN_LIMITS__MAX_STEPS"),
         ] {
             let refused = check_names(["PATH", "DJINN_MODELS", misspelt]).unwrap_err();
-            assert_eq!((refused.name.as_str(), refused.nearest), (misspelt, Some(meant)));
+            assert_eq!(
+                (refused.name.as_str(), refused.nearest),
+                (misspelt, Some(meant.to_owned()))
+            );
         }
         let sentence = check_names(["DJINN_TABEL"]).unwrap_err().to_string();
         let wanted = "DJINN_TABEL is not a setting; the closest one is DJINN_TABLE, \
@@ -69,6 +74,6 @@ mod tests {
         let others = ["AWS_REGION", "OPENAI_API_KEI", "_HANDLER", "DJINN", "djinn_tabel", ""];
         assert_eq!(check_names(others), Ok(()));
         assert_eq!(check_names(known_names()), Ok(()));
-        assert_eq!(check_names(["DJINN_LIMITS__MAX_STEPS", "DJINN_MODELS__MAIN__KEY"]), Ok(()));
+        assert_eq!(check_names(["DJINN_LIMITS__MAX_STEPS"]), Ok(()));
     }
 }

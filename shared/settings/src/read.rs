@@ -2,6 +2,7 @@
 
 use crate::VarLookup;
 use crate::error::InvalidSetting;
+use crate::names::PREFIX;
 use crate::setting::{MoneyLimit, Setting, ValueKind};
 
 /// The text in a sentence in place of a secret value.
@@ -143,6 +144,14 @@ impl Setting {
     #[must_use]
     pub fn problem(&self, problem: &str) -> InvalidSetting {
         InvalidSetting { name: self.name, problem: problem.to_owned() }
+    }
+
+    /// Returns the variable that overrides the setting's field in `djinn.toml`: `DJINN_` and the field's path in
+    /// capitals, with two underscores for each dot, `DJINN_LIMITS__MAX_STEPS`. `None` without a field.
+    #[must_use]
+    pub fn override_name(&self) -> Option<String> {
+        let name = self.field?.to_ascii_uppercase().replace('.', "__");
+        Some(format!("{PREFIX}{name}"))
     }
 
     /// Returns the name of the variable with a value, for an environment.

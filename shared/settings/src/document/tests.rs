@@ -18,8 +18,11 @@ static ROWS: &[&Setting] = &[
 ];
 
 fn read(text: &str, environment: &[(&str, &str)]) -> Result<SettingsDocument, Vec<String>> {
-    let environment = environment.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-    let document = SettingsDocument::read(ROWS, FILE_NAME, text, environment);
+    let find_variable = |wanted: &str| {
+        let variable = environment.iter().find(|(name, _)| *name == wanted);
+        variable.map(|(_, value)| (*value).to_owned())
+    };
+    let document = SettingsDocument::read(ROWS, FILE_NAME, text, &find_variable);
     document.map_err(|problems| problems.iter().map(ToString::to_string).collect())
 }
 
@@ -62,7 +65,7 @@ fn fields_are_the_texts_that_rows_read() {
 
 #[test]
 fn each_place_is_named() {
-    let environment = [("DJINN_LANGUAGE", "en"), ("DJINN_MODELS__MAIN__MODEL", "other")];
+    let environment = [("DJINN_LANGUAGE", "en")];
     let document = read(WHOLE, &environment).unwrap();
     for (path, place) in [
         ("limits.max_steps", "djinn.toml:5"),
@@ -70,7 +73,7 @@ fn each_place_is_named() {
         ("models.main.temperature", "djinn.toml:16"),
         ("models.main.tools.1.name", "djinn.toml:18"),
         ("models.main.key", "djinn.toml:14"),
-        ("models.main.model", "DJINN_MODELS__MAIN__MODEL"),
+        ("models.main.model", "djinn.toml:15"),
         ("language", "DJINN_LANGUAGE"),
         ("roles", "djinn.toml"),
     ] {
@@ -79,26 +82,24 @@ fn each_place_is_named() {
 }
 
 #[test]
-fn variables_override_fields_and_parts_of_fields() {
+fn variables_override_fields() {
     let environment = [
         ("PATH", "/bin"),
         ("DJINN_TABLE", "another setting"),
         ("DJINN_LIMITS__MAX_STEPS", "20"),
         ("DJINN_SAFETY__MASK_PII", ""),
         ("DJINN_SAFETY__DENY_LIST", r#"["three"]"#),
-        ("DJINN_MODELS__MAIN__MODEL", "other"),
-        ("DJINN_MODELS__MAIN__MAX_TOKENS", "100"),
-        ("DJINN_MODELS__SECOND", r#"{"model":"s"}"#),
+        ("DJINN_ROLES", r#"{"default":"main"}"#),
     ];
     let document = read(WHOLE, &environment).unwrap();
     for (name, text) in [("MAX_STEPS", "20"), ("MASK_PII", "1"), ("DENY_LIST", r#"["three"]"#)] {
         assert_eq!(document.find_text(name), Some(text), "{name}");
     }
     let models: Value = serde_json::from_str(document.find_text("DJINN_MODELS").unwrap()).unwrap();
-    let main = json!({"model": "other", "temperature": 0.5, "tools": [{"name": "a"}, {"name": "b"}], "max_tokens": 100});
-    assert_eq!(models, json!({"models": {"main": main, "second": {"model": "s"}}}));
-    let alone = read("", &[("DJINN_MODELS__MAIN__MODEL", "m")]).unwrap();
-    assert_eq!(alone.find_text("DJINN_MODELS"), Some(r#"{"models":{"main":{"model":"m"}}}"#));
+    assert_eq!(
+        (&models["default"], &models["models"]["main"]["model"]),
+        (&json!("main"), &json!("m"))
+    );
     let roles = read("[roles]\ndefault = \"a\"\nsummary = \"b\"", &[]).unwrap();
     assert_eq!(roles.find_text("DJINN_MODELS"), Some(r#"{"default":"a","roles":{"summary":"b"}}"#));
     for (name, value, problem) in [
@@ -107,12 +108,7 @@ fn variables_override_fields_and_parts_of_fields() {
             "many",
             "DJINN_LIMITS__MAX_STEPS must be a whole number from 1 to 1000, got `many`",
         ),
-        ("DJINN_MODELS", "{", "DJINN_MODELS is not JSON: line 1, column 1"),
-        (
-            "DJINN_MODELS__MAIN__MODEL__NAME",
-            "m",
-            "DJINN_MODELS__MAIN__MODEL__NAME names a part of a value that is not a table",
-        ),
+        ("DJINN_SAFETY__DENY_LIST", "{", "DJINN_SAFETY__DENY_LIST is not JSON: line 1, column 1"),
     ] {
         assert_eq!(read(WHOLE, &[(name, value)]).unwrap_err(), [problem]);
     }
