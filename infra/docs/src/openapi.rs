@@ -11,8 +11,8 @@ use schemars::transform::{RecursiveTransform, Transform as _};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::operation::{AnswerContent, Operation, RequestContent, RouteAnswer, reference};
-use crate::route_list::{ANY_BODY, ANY_ROUTE, list_operations};
+use crate::operation::{Operation, RouteAnswer};
+use crate::route_list::list_operations;
 
 const ABOUT: &str = "\
 The routes of a deployment of Djinn. Events of streams are described in `events.schema.json`, error codes in \
@@ -31,7 +31,7 @@ pub(crate) fn write_openapi() -> Result<String> {
     let mut responses = settings().for_serialize().into_generator();
     for operation in list_operations() {
         let path_item = paths.entry(operation.path).or_default();
-        let entry = describe_operation(operation, &mut requests, &mut responses)?;
+        let entry = describe_operation(&operation, &mut requests, &mut responses)?;
         ensure!(path_item.insert(operation.method.to_owned(), entry).is_none(), "doubled route");
     }
     let mut schemas = BTreeMap::from_iter(responses.take_definitions(true));
@@ -61,10 +61,17 @@ fn describe_operation(
         ("parameters".to_owned(), describe_parameters(operation, requests).into()),
         ("responses".to_owned(), json!(describe_answers(operation, responses))),
     ]);
-    if let Some(request) = describe_request(&operation.request, requests) {
-        entry.insert("requestBody".to_owned(), request);
+    if !operation.request.is_empty() {
+        let contents = operation.request.iter();
+        let content: Map<String, Value> = contents
+            .map(|content| {
+                let schema = json!({"schema": content.schema(requests)});
+                (content.media_type.to_owned(), schema)
+            })
+            .collect();
+        entry.insert("requestBody".to_owned(), json!({"required": true, "content": content}));
     }
-    if matches!(operation.path, "/web/health" | "/respond/{token}") {
+    if !operation.has_caller {
         entry.insert("security".to_owned(), json!([]));
     }
     Ok(entry.into())
@@ -75,9 +82,13 @@ fn describe_parameters(operation: &Operation, requests: &mut SchemaGenerator) ->
         let name = part.strip_prefix('{')?.strip_suffix('}')?;
         Some(json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
     });
-    let headers = operation.headers.iter().map(|(name, about)| {
-        json!({"name": name, "in": "header", "description": about, "schema": {"type": "string"}})
+    let last_event = json!({
+        "name": "Last-Event-ID",
+        "in": "header",
+        "description": "The cursor of the last received event; later events are sent.",
+        "schema": {"type": "string"},
     });
+    let header = operation.has_last_event_header.then_some(last_event);
     let mut query = (operation.query)(requests);
     RecursiveTransform(remove_null_default).transform(&mut query);
     let properties = query.remove("properties").unwrap_or_default();
@@ -86,48 +97,19 @@ fn describe_parameters(operation: &Operation, requests: &mut SchemaGenerator) ->
         let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
         json!({"name": name, "in": "query", "description": about, "schema": schema})
     });
-    in_path.chain(headers).chain(in_query).collect()
-}
-
-fn describe_request(request: &RequestContent, requests: &mut SchemaGenerator) -> Option<Value> {
-    match request {
-        RequestContent::Nothing => None,
-        RequestContent::Json(shape) => Some(json!({
-            "required": true,
-            "content": {"application/json": {"schema": shape(requests)}},
-        })),
-        RequestContent::Form(parts) => Some(json!({
-            "required": true,
-            "content": {"multipart/form-data": {"schema": form_schema(parts)}},
-        })),
-        RequestContent::JsonOrForm(shape, parts) => Some(json!({
-            "required": true,
-            "content": {
-                "application/json": {"schema": shape(requests)},
-                "multipart/form-data": {"schema": form_schema(parts)},
-            },
-        })),
-        RequestContent::Page => Some(json!({
-            "required": true,
-            "content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}},
-        })),
-    }
-}
-
-fn form_schema(parts: &[(&str, &str)]) -> Value {
-    let text = |about: &str| json!({"type": "string", "description": about});
-    let parts: Map<String, Value> =
-        parts.iter().map(|(name, about)| ((*name).to_owned(), text(about))).collect();
-    json!({"type": "object", "properties": parts})
+    in_path.chain(header).chain(in_query).collect()
 }
 
 fn describe_answers(
     operation: &Operation,
     responses: &mut SchemaGenerator,
 ) -> BTreeMap<String, Value> {
-    let codes = codes_by_status(operation);
-    let own = operation.answers.iter().map(|answer| answer.status);
-    let statuses: BTreeSet<u16> = own.chain(codes.keys().copied()).collect();
+    let mut codes: BTreeMap<u16, BTreeSet<ErrorCode>> = BTreeMap::new();
+    for code in &operation.codes {
+        codes.entry(http_status(*code)).or_default().insert(*code);
+    }
+    let statuses = operation.answers.iter().map(|answer| answer.status);
+    let statuses: BTreeSet<u16> = statuses.chain(codes.keys().copied()).collect();
     let mut describe = |status: u16| {
         let answers = operation.answers.iter().filter(|answer| answer.status == status);
         describe_status(&answers.collect::<Vec<_>>(), codes.get(&status), responses)
@@ -142,49 +124,21 @@ fn describe_status(
     responses: &mut SchemaGenerator,
 ) -> Value {
     let mut sentences: Vec<String> = answers.iter().map(|answer| answer.about.to_owned()).collect();
-    let mut shapes: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-    for (kind, shape) in answers.iter().filter_map(|answer| content_of(&answer.body, responses)) {
-        shapes.entry(kind).or_default().push(shape);
+    let mut schemas: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for content in answers.iter().filter_map(|answer| answer.content.as_ref()) {
+        schemas.entry(content.media_type).or_default().push(content.schema(responses));
     }
     let names: Vec<&str> = codes.into_iter().flatten().map(|code| code.as_str()).collect();
     if !names.is_empty() {
         sentences.push(format!("Errors: {}.", names.join(", ")));
-        shapes
-            .entry("application/json")
-            .or_default()
-            .push(reference::<ErrorBody>(responses).to_value());
+        let error = responses.subschema_for::<ErrorBody>().to_value();
+        schemas.entry("application/json").or_default().push(error);
     }
-    let content: Map<String, Value> = shapes
+    let content: Map<String, Value> = schemas
         .into_iter()
-        .map(|(kind, shapes)| (kind.to_owned(), json!({"schema": {"anyOf": shapes}})))
+        .map(|(kind, schemas)| (kind.to_owned(), json!({"schema": {"anyOf": schemas}})))
         .collect();
     json!({"description": sentences.join(" "), "content": content, "x-codes": names})
-}
-
-/// Returns an operation's error codes by status.
-fn codes_by_status(operation: &Operation) -> BTreeMap<u16, BTreeSet<ErrorCode>> {
-    let any = if operation.path == "/web/health" { &[][..] } else { ANY_ROUTE };
-    let body =
-        if matches!(operation.request, RequestContent::Nothing) { &[][..] } else { ANY_BODY };
-    let mut codes: BTreeMap<u16, BTreeSet<ErrorCode>> = BTreeMap::new();
-    for code in any.iter().chain(body).chain(operation.codes) {
-        codes.entry(http_status(*code)).or_default().insert(*code);
-    }
-    codes
-}
-
-fn content_of(
-    body: &AnswerContent,
-    responses: &mut SchemaGenerator,
-) -> Option<(&'static str, Value)> {
-    match body {
-        AnswerContent::Nothing => None,
-        AnswerContent::Json(shape) => Some(("application/json", shape(responses).to_value())),
-        AnswerContent::Lines => Some(("application/x-ndjson", json!({"type": "string"}))),
-        AnswerContent::Stream => Some(("text/event-stream", json!({"type": "string"}))),
-        AnswerContent::Text => Some(("text/plain", json!({"type": "string"}))),
-        AnswerContent::Bytes => Some(("*/*", json!({}))),
-    }
 }
 
 /// Removes a default of null: the type of an optional field says so already.

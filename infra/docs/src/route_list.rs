@@ -1,44 +1,12 @@
 //! All routes, methods, parameters and responses.
 
-mod joyagent;
-
 use djinn_core::error_code::ErrorCode::{self, *};
-use djinn_protocol::body::{
-    AcceptedBody, HumanRequestListBody, MessageBody, NewFileBody, PlanConflictBody,
-    PlanVersionBody, PlanWaitingBody, ResponseBody, RunBody, RunListBody, SessionBody,
-    SessionFilesBody, SessionListBody, ShareBody, StopBody, TitleBody,
-};
-use djinn_protocol::request::{
-    FollowQuery, MessageRequest, NewFileRequest, NoParameters, PageQuery, PlanRequest,
-    ResponseRequest, RunListQuery, RunRequest, ShareRequest, TitleRequest,
-};
-use schemars::JsonSchema;
+use djinn_protocol::body::*;
+use djinn_protocol::request::*;
 
-use joyagent::JOYAGENT;
+use crate::operation::{Content, OWN_RUN, Operation, SCREENED, delete, get, patch, post};
 
-use crate::operation::{
-    AnswerContent as Content, Operation, RequestContent as Request, RouteAnswer as Answer,
-    RouteHeader as Header, SchemaFunction, reference,
-};
-
-/// The error codes of every route except the health check.
-pub(crate) const ANY_ROUTE: &[ErrorCode] = &[
-    OriginRefused,
-    HostRefused,
-    CredentialsMissing,
-    CredentialsRefused,
-    NoIdentity,
-    IdentityUnavailable,
-    InvalidField,
-    BadId,
-    StoreUnavailable,
-    Internal,
-];
-
-/// The error codes of every route with a body.
-pub(crate) const ANY_BODY: &[ErrorCode] =
-    &[InvalidJson, BodyTooLarge, UnsupportedBody, TooLong, TooLarge];
-
+/// The errors of questions.
 const QUESTION: &[ErrorCode] = &[
     BadFileName,
     QueryMissing,
@@ -63,301 +31,308 @@ const QUESTION: &[ErrorCode] = &[
     ContentUnchecked,
     NoModel,
 ];
-const RESPONSE: &[ErrorCode] = &[
-    RunNotFound,
-    RunExpired,
-    AskerOnly,
-    ShareEnded,
-    RequestNotFound,
-    RequestResolved,
-    RequestStale,
-    ContentRefused,
-    ContentUnchecked,
-];
 
-/// The header with the cursor of a stream.
-const LAST_EVENT: &[Header] =
-    &[("Last-Event-ID", "The cursor of the last received event; later events are sent.")];
-
-const fn json<T: JsonSchema>(status: u16, about: &'static str) -> Answer {
-    Answer { status, body: Content::Json(reference::<T>), about }
-}
-
-const STREAM: Answer =
-    Answer { status: 200, body: Content::Stream, about: "The events of the run, until it ends." };
-const RESPONSE_TAKEN: &[Answer] = &[
-    json::<ResponseBody>(200, "The run has the response."),
-    json::<ResponseBody>(202, "The response is stored; the run reads it soon."),
-];
-const DELETED: Answer =
-    Answer { status: 204, body: Content::Nothing, about: "The deletion is complete." };
-const fn get(
-    path: &'static str,
-    id: &'static str,
-    summary: &'static str,
-    query: SchemaFunction,
-    answers: &'static [Answer],
-    codes: &'static [ErrorCode],
-) -> Operation {
-    Operation {
-        method: "get",
-        path,
-        id,
-        summary,
-        query,
-        headers: &[],
-        request: Request::Nothing,
-        answers,
-        codes,
-    }
-}
-
-const fn post(
-    path: &'static str,
-    id: &'static str,
-    summary: &'static str,
-    request: Request,
-    answers: &'static [Answer],
-    codes: &'static [ErrorCode],
-) -> Operation {
-    Operation {
-        method: "post",
-        path,
-        id,
-        summary,
-        query: NoParameters::json_schema,
-        headers: &[],
-        request,
-        answers,
-        codes,
-    }
-}
+/// The errors of new files, besides the errors of texts.
+const UPLOAD: &[ErrorCode] = &[BadFileName, SessionNotFound, SessionReadOnly];
 
 /// Returns all operations.
-pub(crate) fn list_operations() -> impl Iterator<Item = &'static Operation> {
-    OWN.iter().chain(JOYAGENT)
+pub(crate) fn list_operations() -> Vec<Operation> {
+    let subjects = [run_operations(), session_operations(), file_operations(), other_operations()];
+    subjects.into_iter().flatten().collect()
 }
 
-/// The routes of Djinn's own protocol.
-const OWN: &[Operation] = &[
-    Operation {
-        headers: LAST_EVENT,
-        ..post(
+/// Returns the operations of runs.
+fn run_operations() -> Vec<Operation> {
+    vec![
+        post(
             "/runs",
             "startRun",
             "Asks a question. With `Accept: text/event-stream` the answer is a stream.",
-            Request::Json(reference::<RunRequest>),
-            &[STREAM, json::<AcceptedBody>(202, "The run is at work; look up or follow the run.")],
-            QUESTION,
         )
-    },
-    get(
-        "/runs",
-        "listRuns",
-        "Lists the caller's runs, newest first.",
-        RunListQuery::<()>::json_schema,
-        &[json::<RunListBody>(200, "One page of runs.")],
-        &[],
-    ),
-    get(
-        "/runs/{run}",
-        "showRun",
-        "Shows a run: its status, plan, budget, answer and files.",
-        NoParameters::json_schema,
-        &[json::<RunBody<'static>>(200, "All data of the run.")],
-        &[RunNotFound, ShareEnded],
-    ),
-    Operation {
-        headers: LAST_EVENT,
-        ..get(
+        .last_event_header()
+        .body::<RunRequest>()
+        .stream()
+        .json::<AcceptedBody>(202, "The run is at work; look up or follow the run.")
+        .errors(QUESTION),
+        get("/runs", "listRuns", "Lists the caller's runs, newest first.")
+            .query::<RunListQuery<()>>()
+            .json::<RunListBody>(200, "One page of runs."),
+        get("/runs/{run}", "showRun", "Shows a run: its status, plan, budget, answer and files.")
+            .json::<RunBody<'static>>(200, "All data of the run.")
+            .errors(&[RunNotFound, ShareEnded]),
+        get(
             "/runs/{run}/events",
             "followRun",
             "Streams a run's events from a cursor, or from its start.",
-            FollowQuery::json_schema,
-            &[STREAM],
-            &[RunNotFound, RunExpired, ShareEnded, BadCursor, TooManyStreams, TooManyUserStreams],
         )
-    },
-    post(
-        "/runs/{run}/messages",
-        "sendMessage",
-        "Sends a message to a run at work, which reads the message at the next turn.",
-        Request::Json(reference::<MessageRequest>),
-        &[
-            json::<MessageBody>(200, "The run has the message."),
-            json::<MessageBody>(202, "The message is stored; the run reads it soon."),
-        ],
-        &[
+        .last_event_header()
+        .query::<FollowQuery>()
+        .stream()
+        .errors(&[
             RunNotFound,
-            RunEnded,
             RunExpired,
-            AskerOnly,
             ShareEnded,
-            ContentRefused,
-            ContentUnchecked,
-        ],
-    ),
-    Operation {
-        method: "patch",
-        ..post(
+            BadCursor,
+            TooManyStreams,
+            TooManyUserStreams,
+        ]),
+        post(
+            "/runs/{run}/messages",
+            "sendMessage",
+            "Sends a message to a run at work, which reads the message at the next turn.",
+        )
+        .body::<MessageRequest>()
+        .json::<MessageBody>(200, "The run has the message.")
+        .json::<MessageBody>(202, "The message is stored; the run reads it soon.")
+        .errors(OWN_RUN)
+        .errors(SCREENED)
+        .errors(&[RunEnded]),
+        patch(
             "/runs/{run}/plan",
             "changePlan",
             "Changes the steps of a plan that have not started.",
-            Request::Json(reference::<PlanRequest>),
-            &[
-                json::<PlanVersionBody<'static>>(200, "The current plan."),
-                json::<PlanWaitingBody>(202, "The change is stored; the run reads it soon."),
-                json::<PlanConflictBody<'static>>(
-                    409,
-                    "The plan changed meanwhile, or cannot change.",
-                ),
-            ],
-            &[
-                RunNotFound,
-                RunEnded,
-                RunExpired,
-                AskerOnly,
-                ShareEnded,
-                NoPlan,
-                PlanChanged,
-                ContentRefused,
-                ContentUnchecked,
-            ],
         )
-    },
-    get(
-        "/runs/{run}/audit",
-        "auditRun",
-        "Lists human requests and resolutions, one per line with the hash of its journal record.",
-        NoParameters::json_schema,
-        &[Answer { status: 200, body: Content::Lines, about: "JSON objects, one per line." }],
-        &[RunNotFound, RunExpired, AskerOnly, ShareEnded, JournalAltered],
-    ),
-    post(
-        "/runs/{run}/stop",
-        "stopRun",
-        "Stops a run.",
-        Request::Nothing,
-        &[
-            json::<StopBody>(200, "The run had already ended."),
-            json::<StopBody>(202, "The run stops; the end is in the run's events."),
-        ],
-        &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
-    ),
-    get(
-        "/runs/{run}/requests",
-        "listRequests",
-        "Lists a run's open human requests.",
-        NoParameters::json_schema,
-        &[json::<HumanRequestListBody<'static>>(200, "The open requests.")],
-        &[RunNotFound, RunExpired, AskerOnly, ShareEnded],
-    ),
-    post(
-        "/runs/{run}/requests/{request}/response",
-        "respondToRequest",
-        "Responds to a human request of a run, or to all requests of a group.",
-        Request::Json(reference::<ResponseRequest>),
-        RESPONSE_TAKEN,
-        RESPONSE,
-    ),
-    Operation {
-        method: "delete",
-        ..get(
-            "/runs/{run}/requests/{request}",
-            "skipRequest",
-            "Skips a human request of a run.",
-            NoParameters::json_schema,
-            RESPONSE_TAKEN,
-            RESPONSE,
+        .body::<PlanRequest>()
+        .json::<PlanVersionBody<'static>>(200, "The current plan.")
+        .json::<PlanWaitingBody>(202, "The change is stored; the run reads it soon.")
+        .json::<PlanConflictBody<'static>>(409, "The plan changed meanwhile, or cannot change.")
+        .errors(OWN_RUN)
+        .errors(SCREENED)
+        .errors(&[RunEnded, NoPlan, PlanChanged]),
+        get(
+            "/runs/{run}/audit",
+            "auditRun",
+            "Lists human requests and resolutions, one per line with the hash of its \
+             journal record.",
         )
-    },
-    get(
-        "/sessions",
-        "listSessions",
-        "Lists the caller's sessions, the one with the newest question first.",
-        PageQuery::<()>::json_schema,
-        &[json::<SessionListBody>(200, "One page of sessions.")],
-        &[],
-    ),
-    get(
-        "/sessions/{session}",
-        "showSession",
-        "Shows a session: its questions, answers and files.",
-        PageQuery::<()>::json_schema,
-        &[json::<SessionBody<'static>>(200, "One page of questions, and the files.")],
-        &[SessionNotFound],
-    ),
-    Operation {
-        method: "delete",
-        ..get(
+        .answer(200, "JSON objects, one per line.", Some(Content::text("application/x-ndjson")))
+        .errors(OWN_RUN)
+        .errors(&[JournalAltered]),
+        post("/runs/{run}/stop", "stopRun", "Stops a run.")
+            .json::<StopBody>(200, "The run had already ended.")
+            .json::<StopBody>(202, "The run stops; the end is in the run's events.")
+            .errors(OWN_RUN),
+        get("/runs/{run}/requests", "listRequests", "Lists a run's open human requests.")
+            .json::<HumanRequestListBody<'static>>(200, "The open requests.")
+            .errors(OWN_RUN),
+        post(
+            "/runs/{run}/requests/{request}/response",
+            "respondToRequest",
+            "Responds to a human request of a run, or to all requests of a group.",
+        )
+        .body::<ResponseRequest>()
+        .response_result::<ResponseBody>(),
+        delete("/runs/{run}/requests/{request}", "skipRequest", "Skips a human request of a run.")
+            .response_result::<ResponseBody>(),
+    ]
+}
+
+/// Returns the operations of sessions.
+fn session_operations() -> Vec<Operation> {
+    vec![
+        get(
+            "/sessions",
+            "listSessions",
+            "Lists the caller's sessions, the one with the newest question first.",
+        )
+        .query::<PageQuery<()>>()
+        .json::<SessionListBody>(200, "One page of sessions."),
+        get(
+            "/sessions/{session}",
+            "showSession",
+            "Shows a session: its questions, answers and files.",
+        )
+        .query::<PageQuery<()>>()
+        .json::<SessionBody<'static>>(200, "One page of questions, and the files.")
+        .errors(&[SessionNotFound]),
+        delete(
             "/sessions/{session}",
             "deleteSession",
             "Deletes a session with its runs and files.",
-            NoParameters::json_schema,
-            &[DELETED],
-            &[SessionNotFound, SessionBusy, OwnerOnly],
         )
-    },
-    get(
-        "/sessions/{session}/files",
-        "listFiles",
-        "Lists the files of a session, by name.",
-        PageQuery::<()>::json_schema,
-        &[json::<SessionFilesBody<'static>>(200, "One page of files.")],
-        &[SessionNotFound],
-    ),
-    post(
-        "/sessions/{session}/files",
-        "addFile",
-        "Adds a file to a session: a form with the bytes, a text, or the size of a later upload.",
-        Request::JsonOrForm(
-            reference::<NewFileRequest>,
-            &[
-                ("file", "The file with its name."),
-                ("description", "A description of the content; may be absent."),
-            ],
-        ),
-        &[
-            json::<NewFileBody<'static>>(201, "The stored file."),
-            json::<NewFileBody<'static>>(
-                202,
-                "The file and the URL for the upload, valid for an hour.",
-            ),
-        ],
-        &[
-            BadFileName,
-            SessionNotFound,
-            SessionReadOnly,
-            ContentRefused,
-            ContentUnchecked,
-            TooManyUploads,
-        ],
-    ),
-    post(
-        "/sessions/{session}/title",
-        "nameSession",
-        "Changes a session's title.",
-        Request::Json(reference::<TitleRequest>),
-        &[json::<TitleBody>(200, "The new title.")],
-        &[SessionNotFound, OwnerOnly, ContentRefused, ContentUnchecked],
-    ),
-    post(
-        "/sessions/{session}/share",
-        "shareSession",
-        "Shares a session with a user of the same tenant, or all of them.",
-        Request::Json(reference::<ShareRequest>),
-        &[json::<ShareBody>(201, "The share and its handle.")],
-        &[SessionNotFound, OwnerOnly, TooManyShares],
-    ),
-    Operation {
-        method: "delete",
-        ..get(
-            "/sessions/{session}/share/{handle}",
-            "endShare",
-            "Ends a share.",
-            NoParameters::json_schema,
-            &[DELETED],
-            &[SessionNotFound, ShareNotFound, OwnerOnly],
+        .deleted()
+        .errors(&[SessionNotFound, SessionBusy, OwnerOnly]),
+        get("/sessions/{session}/files", "listFiles", "Lists the files of a session, by name.")
+            .query::<PageQuery<()>>()
+            .json::<SessionFilesBody<'static>>(200, "One page of files.")
+            .errors(&[SessionNotFound]),
+        post(
+            "/sessions/{session}/files",
+            "addFile",
+            "Adds a file to a session: a form with the bytes, a text, or the size of a \
+             later upload.",
         )
-    },
-];
+        .body::<NewFileRequest>()
+        .form(&[
+            ("file", "The file with its name."),
+            ("description", "A description of the content; may be absent."),
+        ])
+        .json::<NewFileBody<'static>>(201, "The stored file.")
+        .json::<NewFileBody<'static>>(
+            202,
+            "The file and the URL for the upload, valid for an hour.",
+        )
+        .errors(UPLOAD)
+        .errors(SCREENED)
+        .errors(&[TooManyUploads]),
+        post("/sessions/{session}/title", "nameSession", "Changes a session's title.")
+            .body::<TitleRequest>()
+            .json::<TitleBody>(200, "The new title.")
+            .errors(SCREENED)
+            .errors(&[SessionNotFound, OwnerOnly]),
+        post(
+            "/sessions/{session}/share",
+            "shareSession",
+            "Shares a session with a user of the same tenant, or all of them.",
+        )
+        .body::<ShareRequest>()
+        .json::<ShareBody>(201, "The share and its handle.")
+        .errors(&[SessionNotFound, OwnerOnly, TooManyShares]),
+        delete("/sessions/{session}/share/{handle}", "endShare", "Ends a share.")
+            .deleted()
+            .errors(&[SessionNotFound, ShareNotFound, OwnerOnly]),
+    ]
+}
+
+/// Returns the operations of JoyAgent's file service.
+fn file_operations() -> Vec<Operation> {
+    vec![
+        post(
+            "/v1/file_tool/upload_url",
+            "announceJoyAgentFile",
+            "Announces a file, and returns the URL for the upload.",
+        )
+        .body::<AnnounceRequest>()
+        .json::<UploadTargetBody>(200, "The upload target, valid for an hour.")
+        .errors(UPLOAD)
+        .errors(SCREENED)
+        .errors(&[TooManyUploads]),
+        post("/v1/file_tool/upload_file", "uploadJoyAgentText", "Creates a file from a text.")
+            .body::<UploadRequest>()
+            .json::<UploadBody>(200, "The location of the file.")
+            .errors(UPLOAD)
+            .errors(SCREENED),
+        post(
+            "/v1/file_tool/upload_file_data",
+            "uploadJoyAgentForm",
+            "Creates a file from the bytes in a form.",
+        )
+        .form(&[
+            ("requestId", "The session, or one of the session's requests."),
+            ("file", "The file with its name."),
+            ("description", "A description of the content; may be absent."),
+        ])
+        .json::<UploadBody>(200, "The location of the file.")
+        .errors(UPLOAD)
+        .errors(SCREENED),
+        post("/v1/file_tool/get_file", "findJoyAgentFile", "Finds a file of a session.")
+            .body::<FileRequest>()
+            .json::<FileLocationBody>(200, "The location of the file.")
+            .errors(&[BadFileName, SessionNotFound, FileNotFound]),
+        post("/v1/file_tool/get_file_list", "listJoyAgentFiles", "Lists the files of a session.")
+            .body::<FileListRequest>()
+            .json::<FileListBody>(200, "One page of files.")
+            .errors(&[SessionNotFound]),
+        get(
+            "/v1/file_tool/preview/{key}/{name}",
+            "previewFile",
+            "Shows a file; `key` is the session, one of its requests, or the token of \
+             a signed link.",
+        )
+        .file()
+        .errors(&[BadFileName, SessionNotFound, FileNotFound, LinkNotFound, LinkExpired]),
+        get(
+            "/v1/file_tool/download/{key}/{name}",
+            "downloadFile",
+            "Downloads a file; `key` as for a preview.",
+        )
+        .file()
+        .errors(&[BadFileName, SessionNotFound, FileNotFound, LinkNotFound, LinkExpired]),
+    ]
+}
+
+/// Returns the operations of JoyAgent's other clients, of links, and of the deployment.
+fn other_operations() -> Vec<Operation> {
+    vec![
+        get(
+            "/api/feedback/pending/{request}",
+            "listJoyAgentRequests",
+            "Lists a run's open human requests, by the run's id, request or session.",
+        )
+        .json::<PendingBody<'static>>(200, "The open requests.")
+        .errors(OWN_RUN)
+        .errors(&[SessionNotFound]),
+        post(
+            "/api/feedback/{request}",
+            "giveJoyAgentFeedback",
+            "Responds to a human request of a run.",
+        )
+        .body::<FeedbackRequest>()
+        .response_result::<FeedbackBody>(),
+        delete(
+            "/api/feedback/{request}/{feedback}",
+            "cancelJoyAgentFeedback",
+            "Skips a human request of a run.",
+        )
+        .response_result::<FeedbackBody>(),
+        get(
+            "/respond/{token}",
+            "showLink",
+            "Shows the human request of a signed link to any holder of the link.",
+        )
+        .page()
+        .without_caller()
+        .errors(&[LinkNotFound, LinkExpired, RequestClosed, RequestResolved, RunExpired]),
+        post("/respond/{token}", "answerLink", "Responds to the human request of a signed link.")
+            .page_form()
+            .page()
+            .without_caller()
+            .errors(SCREENED)
+            .errors(&[
+                LinkNotFound,
+                LinkExpired,
+                RequestClosed,
+                RequestResolved,
+                RequestStale,
+                RunExpired,
+            ]),
+        Operation {
+            codes: Vec::new(),
+            ..get(
+                "/web/health",
+                "checkHealth",
+                "Confirms that the function runs, without further checks.",
+            )
+            .answer(200, "The text `ok`.", Some(Content::text("text/plain")))
+            .without_caller()
+        },
+        post("/AutoAgent", "askJoyAgent", "Asks a question in JoyAgent's raw protocol.")
+            .body::<JoyAgentRequest>()
+            .stream()
+            .last_event_header()
+            .errors(QUESTION),
+        post(
+            "/web/api/v1/gpt/queryAgentStreamIncr",
+            "askJoyAgentPage",
+            "Asks a question for JoyAgent's web page; errors are also sent as events.",
+        )
+        .body::<JoyAgentRequest>()
+        .stream()
+        .last_event_header()
+        .errors(QUESTION),
+        post(
+            "/data/chatQuery",
+            "askData",
+            "Tells JoyAgent's web page that data questions are not supported yet.",
+        )
+        .body::<DataRequest>()
+        .stream()
+        .errors(&[QueryMissing, QueryTooLong]),
+        get(
+            "/data/allModels",
+            "listModels",
+            "Returns an empty list of models, required by JoyAgent's web page.",
+        )
+        .json::<ModelListBody>(200, "An empty list."),
+    ]
+}
