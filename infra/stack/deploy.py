@@ -1,0 +1,148 @@
+"""Deploys template.yaml to the emulator with `sam deploy`, as docs/deploy.md describes, for the stories.
+
+    python infra/stack/deploy.py FOLDER PROGRAMS KEY HOLDER
+
+`FOLDER` is the emulator's, see emulator.py. `PROGRAMS` contains the functions as built for this machine. `KEY` is an
+API key, `HOLDER` its item for `DJINN_API_KEYS`. `FOLDER/stack.json` receives the endpoint, the outputs of the stack,
+the names of its resources, the key, and the ports at which the stories start a model server and a web site.
+
+Each archive contains a start script for a built program instead of the program, so no copies are needed.
+"""
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import boto3
+from samcli.yamlhelper import yaml_dump, yaml_parse
+
+ROOT = Path(__file__).resolve().parents[2]
+REGION = "eu-west-1"
+STACK = "djinn"
+
+SECRETS = {"djinn/run/openai": "sk-scripted-0123456789", "djinn/tools/tavily": "tvly-0123456789"}
+
+# The parameters in docs/deploy.md, and all parts.
+PARAMETERS = {
+    "Auth": "key",
+    "AuthType": "NONE",
+    "ApiKeys": "secret:djinn/agent/keys",
+    "AgentSecretName": "djinn/agent/*",
+    "Models": "@config/models.json",
+    "SecretName": "djinn/run/*",
+    "OfferedAgents": "all",
+    # Only a plan's step that publishes waits for people.
+    "HumanRequests": '{"confirm_steps": ["publish"], "timeout": 3600}',
+    "WithWeb": "true",
+    "WithSandbox": "true",
+    "WithRestApi": "true",
+}
+
+# The program of each function, and the file that Lambda starts.
+FUNCTIONS = {
+    "Agent": ("agent", "bootstrap"),
+    "Executor": ("executor", "bootstrap"),
+    "Fetch": ("gateway", "bootstrap"),
+    "Call": ("gateway", "bootstrap"),
+    "Sandbox": ("sandbox", "sandbox"),
+}
+
+
+def environment(endpoint):
+    """Returns the variables for the AWS tools: the emulator's URL, and the credentials of its root user."""
+    return {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    }
+
+
+def build(folder, programs, variables):
+    """Writes the template and the archives as `sam build` does, and returns the path of the template. `variables`
+    are additional environment variables by function."""
+    template = yaml_parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    template["Globals"]["Function"].pop("CodeUri")
+    for name, (program, start) in FUNCTIONS.items():
+        archive = folder / name
+        archive.mkdir(parents=True, exist_ok=True)
+        # `exec` keeps the process id, so a story can kill the function.
+        script = archive / start
+        exports = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in variables.get(name, {}).items())
+        script.write_text(f'#!/bin/sh\n{exports}exec "{programs / program}" "$@"\n')
+        script.chmod(0o755)
+        resource = template["Resources"][name]
+        resource["Properties"]["CodeUri" if resource["Type"] == "AWS::Serverless::Function" else "Code"] = name
+        resource.pop("Metadata", None)
+    path = folder / "template.yaml"
+    path.write_text(yaml_dump(template))
+    return path
+
+
+def deploy(endpoint, template, name, parameters):
+    """Runs `sam deploy` to the end."""
+    command = ["sam", "deploy", "--template-file", str(template), "--stack-name", name, "--resolve-s3",
+               "--region", REGION, "--capabilities", "CAPABILITY_IAM", "--no-confirm-changeset",
+               "--no-fail-on-empty-changeset", "--no-progressbar"]
+    if parameters:
+        command += ["--parameter-overrides",
+                    *(f"{key}={json.dumps(value)}" for key, value in parameters.items())]
+    # The folder of the archives has no samconfig.toml.
+    done = subprocess.run(command, cwd=template.parent, env={**os.environ, **environment(endpoint)},
+                          capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"`sam deploy` failed:\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}")
+
+
+def client(endpoint, service):
+    return boto3.client(service, region_name=REGION, endpoint_url=endpoint, aws_access_key_id="test",
+                        aws_secret_access_key="test")
+
+
+def describe(endpoint, name):
+    """Returns the outputs of a stack, and the physical id of each resource by logical id."""
+    cloudformation = client(endpoint, "cloudformation")
+    (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    resources = cloudformation.describe_stack_resources(StackName=name)["StackResources"]
+    return {
+        "outputs": {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])},
+        "resources": {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in resources},
+    }
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def main(folder, programs, key, holder):
+    folder, programs = Path(folder).resolve(), Path(programs).resolve()
+    endpoint = (folder / "endpoint").read_text()
+    model, site = free_port(), free_port()
+    engines = [{"engine": "tavily", "key": "secret:djinn/tools/tavily", "url": f"http://127.0.0.1:{site}/engine"}]
+    secrets = client(endpoint, "secretsmanager")
+    for name, value in {**SECRETS, "djinn/agent/keys": f"[{holder}]"}.items():
+        secrets.create_secret(Name=name, SecretString=value)
+    # Stand-ins for the web are on loopback, which the gateway reads only on a laptop.
+    stand_ins = {"DJINN_LOCAL": "1", "DJINN_EGRESS_ORIGINS": f"http://127.0.0.1:{site}"}
+    template = build(folder / "build", programs, {"Fetch": stand_ins, "Call": stand_ins})
+    deploy(endpoint, template, STACK, {**PARAMETERS, "SearchEngines": json.dumps(engines)})
+    stack = describe(endpoint, STACK)
+    main_model = {"provider": "openai", "model": "scripted", "key": "secret:djinn/run/openai",
+                  "base_url": f"http://127.0.0.1:{model}/v1/"}
+    client(endpoint, "s3").put_object(Bucket=stack["outputs"]["BucketName"], Key="config/models.json",
+                                      Body=json.dumps({"models": {"main": main_model}}))
+    stack.update(endpoint=endpoint, key=key, model_port=model, site_port=site)
+    (folder / "stack.json").write_text(json.dumps(stack, indent=1))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
