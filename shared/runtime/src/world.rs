@@ -7,7 +7,9 @@ use crate::content::ContentPolicy;
 use crate::port::Store;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
-use crate::port::configuration::{Configuration, ConfigurationSource};
+use crate::port::configuration::{
+    Configuration, ConfigurationSource, ConfiguredSettings, Variables,
+};
 use crate::port::model::Model;
 use crate::port::sandbox::Sandbox;
 use crate::port::tool::Toolbox;
@@ -41,11 +43,13 @@ pub struct World<S, M, A, I, C> {
     pub sandbox: Arc<dyn Sandbox>,
     /// The periods and limits of drivers.
     pub settings: Arc<Settings>,
+    /// The settings as variables, for their other readers.
+    pub variables: Variables,
     /// The shutdown request of this process.
     pub shutdown: Shutdown,
     /// The waits requested by providers, for all calls of this process.
     pub rate_limits: RateLimits,
-    /// The reader of prompts and models, if the deployment stores any as texts.
+    /// The reader of prompts, models and settings, if the deployment stores any as texts.
     pub configuration: Option<Arc<dyn ConfigurationSource<M>>>,
 }
 
@@ -62,6 +66,7 @@ impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
             content: Arc::clone(&self.content),
             sandbox: Arc::clone(&self.sandbox),
             settings: Arc::clone(&self.settings),
+            variables: Arc::clone(&self.variables),
             shutdown: self.shutdown.clone(),
             rate_limits: self.rate_limits.clone(),
             configuration: self.configuration.clone(),
@@ -123,6 +128,10 @@ where
         &self.settings
     }
 
+    fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
     fn shutdown(&self) -> &Shutdown {
         &self.shutdown
     }
@@ -137,11 +146,21 @@ where
         tokio::select! {
             biased;
             () = source.update(self.clock.now_ms(), fresh) => {}
-            () = self.clock.sleep(MAX_WAIT) => tracing::warn!("prompts and models not read in time"),
+            () = self.clock.sleep(MAX_WAIT) => tracing::warn!("the configuration was not read in time"),
         }
         let now = source.current();
-        let Configuration { prompts, model, .. } = &*now;
-        Self { prompts: Arc::clone(prompts), model: Arc::clone(model), ..self.clone() }
+        let Configuration { prompts, model, settings, problems: _ } = &*now;
+        let world = Self { prompts: Arc::clone(prompts), model: Arc::clone(model), ..self.clone() };
+        let Some(configured) = settings else { return world };
+        let ConfiguredSettings { variables, user, patience, content } = &**configured;
+        let mut settings = Settings { user: *user, ..(*self.settings).clone() };
+        settings.outages.patience = *patience;
+        Self {
+            variables: Arc::clone(variables),
+            settings: Arc::new(settings),
+            content: Arc::clone(content),
+            ..world
+        }
     }
 
     fn configuration_problems(&self) -> Arc<[String]> {
@@ -183,13 +202,15 @@ pub trait Ports: Clone + Send + Sync + 'static {
     fn sandbox(&self) -> &dyn Sandbox;
     /// Returns the periods and limits of drivers.
     fn settings(&self) -> &Settings;
+    /// Returns the settings as variables: the environment, and below it the fields of `djinn.toml`.
+    fn variables(&self) -> &Variables;
     /// Returns the shutdown request of this process.
     fn shutdown(&self) -> &Shutdown;
     /// Returns the waits requested by providers, for all calls of this process.
     fn rate_limits(&self) -> &RateLimits;
-    /// Returns a world with the deployment's current prompts and models. Their texts are read again if the
+    /// Returns a world with the deployment's current prompts, models and settings. Their texts are read again if the
     /// last read is older than the sources' cache time (default 5 s). The returned world never changes, so a
-    /// driver keeps the same prompts and models to the end. Without own texts, nothing is read.
+    /// driver keeps the same to the end. Without own texts, nothing is read.
     fn refresh(&self) -> impl Future<Output = Self> + Send;
     /// Returns the problems of the last read, as sentences for clients too.
     fn configuration_problems(&self) -> Arc<[String]>;

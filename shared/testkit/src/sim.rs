@@ -105,6 +105,7 @@ impl Sim {
             content: Arc::default(),
             sandbox: Arc::new(DisabledSandbox("the simulation has no sandbox".to_owned())),
             settings: Arc::new(Settings::default()),
+            variables: Arc::new(|_| None),
             shutdown: Shutdown::default(),
             rate_limits: RateLimits::default(),
             configuration: None,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use djinn_runtime::port::text_folder::{
-    FolderText, MAX_TEXT, NameDepth, TextFolder, TextFolderError,
+    FolderText, MAX_TEXT, MISSING_TEXT, NameDepth, TextFolder, TextFolderError,
 };
 use djinn_runtime::port::tool::BoxFuture;
 
@@ -92,7 +92,7 @@ impl LocalText {
 
     fn read_now(&self) -> FolderText {
         let name = self.0.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = read_text(&self.0).unwrap_or_else(|| Err("is not there".to_owned()));
+        let text = read_text(&self.0).unwrap_or_else(|| Err(MISSING_TEXT.to_owned()));
         FolderText { name, text }
     }
 }

@@ -1,4 +1,4 @@
-//! A deployment's texts: prompts in place of ours, and the settings of models.
+//! The parts of a deployment that can change at run time: prompts in place of ours, models, and settings.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -6,20 +6,26 @@ use std::time::Duration;
 use djinn_aws::{AwsSecrets, AwsStore};
 use djinn_model::Models;
 use djinn_runtime::port::clock::elapsed_ms;
-use djinn_runtime::port::configuration::{Configuration, ConfigurationSource};
+use djinn_runtime::port::configuration::{
+    Configuration, ConfigurationSource, ConfiguredSettings, Variables,
+};
 use djinn_runtime::port::text_folder::{FolderText, NameDepth, TextFolder, TextFolderError};
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::prompt::{OwnPrompts, Prompts};
+use djinn_runtime::settings::Settings;
 use djinn_settings::table::model::MODELS;
 use djinn_settings::table::runtime::{MAX_USD, USER_DAY_USD};
 use djinn_settings::table::tools::PROMPTS;
-use djinn_settings::{InvalidSetting, MoneyLimit, VarLookup};
+use djinn_settings::{InvalidSetting, MoneyLimit, Setting, VarLookup};
+use djinn_tools::content_checker::parse_content_policy;
 use djinn_tools::local_folder::LocalText;
 use djinn_tools::prompt_source::PromptSource;
 use tokio::sync::Mutex;
 
+use crate::WiringError;
+use crate::configuration_folder::ConfigurationFolder;
+use crate::djinn::SettingsCheck;
 use crate::text_folders::open_folders;
-use crate::{Variables, WiringError};
 
 /// The models of a deployment.
 type AwsModels = Models<AwsSecrets>;
@@ -42,7 +48,7 @@ impl ConfigurationTexts {
         let models = match djinn_model::Settings::find_text_path(&**variables) {
             None => None,
             Some(path) => {
-                let folder = open_text(&path, store)?;
+                let folder = open_text(&MODELS, &path, store)?;
                 let text = ModelsText { folder, variables: Arc::clone(variables), limits };
                 let settings = text.read_at_start().map_err(WiringError::ModelsText)?;
                 if let Some(settings) = &settings {
@@ -54,16 +60,18 @@ impl ConfigurationTexts {
         Ok(Self { prompts, models })
     }
 
-    /// Returns the initial models, and the source that rereads prompts and models, if any text can change.
+    /// Returns the initial models, and the source that rereads prompts, models and settings, if any can change.
     pub(crate) fn into_source(
         self,
         prompts: &Arc<Prompts>,
         models: AwsModels,
+        settings: Option<SettingsReader>,
     ) -> (Arc<AwsModels>, Option<Arc<dyn ConfigurationSource<AwsModels>>>) {
         let Self { prompts: own, models: text } = self;
-        if own.is_none() && text.is_none() {
+        if own.is_none() && text.is_none() && settings.is_none() {
             return (Arc::new(models), None);
         }
+        let reader = settings;
         let (own, first) = own.unzip();
         prompts.replace_own(first.unwrap_or_default());
         let (text, settings) = text.unzip();
@@ -75,12 +83,14 @@ impl ConfigurationTexts {
         let current = Configuration {
             prompts: Arc::new(prompts.snapshot()),
             model: Arc::clone(&model),
+            settings: None,
             problems: Arc::default(),
         };
         let source = LiveConfiguration {
             prompts: Arc::clone(prompts),
             own,
             text,
+            reader,
             read_at_ms: Mutex::default(),
             current: RwLock::new(Arc::new(current)),
         };
@@ -88,13 +98,17 @@ impl ConfigurationTexts {
     }
 }
 
-/// Opens the text named by `DJINN_MODELS`: a file of the function, or, after an `@`, an object of the bucket.
-fn open_text(path: &str, store: &AwsStore) -> Result<Arc<dyn TextFolder>, WiringError> {
+/// Opens the text named by a setting: a file of the function, or, after an `@`, an object of the bucket.
+pub(crate) fn open_text(
+    setting: &Setting,
+    path: &str,
+    store: &AwsStore,
+) -> Result<Arc<dyn TextFolder>, InvalidSetting> {
     let Some(key) = path.strip_prefix('@') else {
         return Ok(Arc::new(LocalText::new(path)));
     };
     let text = store.open_text(key);
-    Ok(Arc::new(text.map_err(|error| MODELS.problem(&format!("names `{path}`: {error}")))?))
+    Ok(Arc::new(text.map_err(|error| setting.problem(&format!("names `{path}`: {error}")))?))
 }
 
 /// The settings of models as a text.
@@ -187,12 +201,51 @@ fn join_unpriced(models: &djinn_model::Settings) -> String {
     models.unpriced_models().into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// The source that rereads prompts and models, at most every five seconds.
+/// The reader of the settings in the configuration folder.
+pub(crate) struct SettingsReader {
+    pub(crate) folder: ConfigurationFolder,
+    pub(crate) secrets: AwsSecrets,
+    pub(crate) check: SettingsCheck,
+}
+
+impl SettingsReader {
+    /// Reads and checks the current settings.
+    ///
+    /// # Errors
+    /// Returns the first problem as a sentence with its place.
+    async fn read_now(&self) -> Result<(djinn_model::Settings, ConfiguredSettings), String> {
+        let document = Arc::new(self.folder.read_settings().await?);
+        let variables = self.folder.layer(Arc::clone(&document));
+        self.parse(variables).map_err(|error| self.folder.locate(&document, error).to_string())
+    }
+
+    fn parse(
+        &self,
+        variables: Variables,
+    ) -> Result<(djinn_model::Settings, ConfiguredSettings), WiringError> {
+        let var = &*variables;
+        let models = djinn_model::Settings::from_vars(var)?;
+        DollarLimits::from_vars(var)?.check_prices(&models).map_err(WiringError::Unpriced)?;
+        let settings = Settings::from_vars(var)?;
+        let content = parse_content_policy(var, self.secrets.clone())?;
+        (self.check)(var)?;
+        let configured = ConfiguredSettings {
+            user: settings.user,
+            patience: settings.outages.patience,
+            content: Arc::new(content),
+            variables,
+        };
+        Ok((models, configured))
+    }
+}
+
+/// The source that rereads prompts, models and settings, at most every five seconds.
 struct LiveConfiguration {
     /// The prompts of tools, updated to the current state.
     prompts: Arc<Prompts>,
     own: Option<PromptSource>,
     text: Option<ModelsText>,
+    reader: Option<SettingsReader>,
     /// The start of the last read, Unix milliseconds. The first caller after the interval reads, while others
     /// wait.
     read_at_ms: Mutex<Option<i64>>,
@@ -201,14 +254,32 @@ struct LiveConfiguration {
 
 impl LiveConfiguration {
     async fn read_now(&self) {
-        let (own, settings) =
-            tokio::join!(async { Some(self.own.as_ref()?.read_prompts().await) }, async {
+        let (own, settings, document) = tokio::join!(
+            async { Some(self.own.as_ref()?.read_prompts().await) },
+            async {
                 let text = self.text.as_ref()?;
                 Some(text.parse(text.folder.read_texts().await))
-            },);
+            },
+            async { Some(self.reader.as_ref()?.read_now().await) },
+        );
         let before = self.current();
         let mut problems = self.own.as_ref().map(PromptSource::list_problems).unwrap_or_default();
-        let models = match settings {
+        let mut configured = before.settings.clone();
+        let mut configured_models = None;
+        match document {
+            Some(Ok((models, settings))) => {
+                configured = Some(Arc::new(settings));
+                configured_models = self.text.is_none().then_some(Ok(models));
+            }
+            Some(Err(problem)) => {
+                if !before.problems.contains(&problem) {
+                    tracing::warn!(problem, "settings stay as they last were");
+                }
+                problems.push(problem);
+            }
+            None => {}
+        }
+        let models = match settings.or(configured_models) {
             Some(Ok(settings)) => {
                 if let Some(text) = &self.text
                     && settings.unpriced_models() != before.model.settings().unpriced_models()
@@ -231,7 +302,7 @@ impl LiveConfiguration {
         }
         let prompts = Arc::new(self.prompts.snapshot());
         let model = Arc::new(models.with_prompts(Arc::clone(&prompts)));
-        let now = Configuration { prompts, model, problems: problems.into() };
+        let now = Configuration { prompts, model, settings: configured, problems: problems.into() };
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(now);
     }
 }

@@ -9,9 +9,9 @@ use djinn_runtime::port::sandbox::{DisabledSandbox, Sandbox};
 use djinn_runtime::port::text_folder::NameDepth;
 use djinn_runtime::port::tool::{OfferedAgents, Tool, ToolSource, Toolbox};
 use djinn_runtime::prompt::Prompts;
-use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::LOCAL;
 use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS};
+use djinn_settings::{InvalidSetting, VarLookup};
 use djinn_tools::agent_source::{AgentSetupError, AgentSource};
 use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 
@@ -28,7 +28,11 @@ pub struct Djinn {
     sources: Vec<Arc<dyn ToolSource>>,
     sandbox: Arc<dyn Sandbox>,
     outside: Arc<dyn Outside>,
+    settings_check: SettingsCheck,
 }
+
+/// Checks settings that the world itself does not read, before they replace earlier settings.
+pub type SettingsCheck = fn(VarLookup<'_>) -> Result<(), InvalidSetting>;
 
 /// Creates a tool from the parts of the world under construction.
 pub(crate) type ToolFactory =
@@ -69,7 +73,13 @@ impl Default for Djinn {
     fn default() -> Self {
         let sandbox = Arc::new(DisabledSandbox(NO_SANDBOX.to_owned()));
         let outside = Arc::new(DisabledOutside(NO_GATEWAY.to_owned()));
-        Self { factories: own_tools(), sources: Vec::new(), sandbox, outside }
+        Self {
+            factories: own_tools(),
+            sources: Vec::new(),
+            sandbox,
+            outside,
+            settings_check: |_| Ok(()),
+        }
     }
 }
 
@@ -127,6 +137,16 @@ impl Djinn {
         Self { outside, ..self }
     }
 
+    /// Sets the check of settings that a function reads besides the world's; the default accepts all.
+    #[must_use]
+    pub fn with_settings_check(self, settings_check: SettingsCheck) -> Self {
+        Self { settings_check, ..self }
+    }
+
+    pub(crate) fn settings_check(&self) -> SettingsCheck {
+        self.settings_check
+    }
+
     pub(crate) fn outside(&self) -> Arc<dyn Outside> {
         Arc::clone(&self.outside)
     }
@@ -142,7 +162,11 @@ impl Djinn {
 
     /// Creates and checks all tools.
     pub(crate) fn build_toolbox(&self, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
-        check_code_sandbox(parts.var)?;
+        let is_unsafe = CODE_SANDBOX.find_choice(parts.var)? == Some("unsafe");
+        if is_unsafe && !LOCAL.read_switch(parts.var)? {
+            let problem = "is `unsafe`, which is for laptops: leave it out";
+            return Err(CODE_SANDBOX.problem(problem).into());
+        }
         let mut registry = ToolRegistry::default();
         for factory in &self.factories {
             registry.register_tool(factory(parts)?)?;
@@ -150,16 +174,6 @@ impl Djinn {
         let sources = self.sources.iter().map(Arc::clone);
         let toolbox = sources.fold(registry.into_toolbox(), Toolbox::with_source);
         with_agents(toolbox, parts)
-    }
-}
-
-/// Rejects the sandbox mode `unsafe` except on a laptop.
-fn check_code_sandbox(var: &dyn Fn(&str) -> Option<String>) -> Result<(), InvalidSetting> {
-    match CODE_SANDBOX.find_choice(var)? {
-        Some("unsafe") if !LOCAL.read_switch(var)? => {
-            Err(CODE_SANDBOX.problem("is `unsafe`, which is for laptops: leave it out"))
-        }
-        Some(_) | None => Ok(()),
     }
 }
 

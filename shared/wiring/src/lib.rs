@@ -5,6 +5,7 @@
 //! [`Djinn`].
 
 mod configuration;
+mod configuration_folder;
 mod djinn;
 mod environment;
 mod own_tools;
@@ -24,15 +25,14 @@ use djinn_runtime::world::World;
 use djinn_settings::InvalidSetting;
 use djinn_tools::prompt_source::PromptSetupError;
 
-use configuration::{ConfigurationTexts, DollarLimits};
-pub use djinn::{Djinn, ToolParts, ToolSetupError};
+use configuration::{ConfigurationTexts, DollarLimits, SettingsReader};
+use configuration_folder::ConfigurationFolder;
+pub use djinn::{Djinn, SettingsCheck, ToolParts, ToolSetupError};
+pub use djinn_runtime::port::configuration::Variables;
 pub use environment::check_environment;
 
 /// A world with runs stored in AWS, or in local services on a laptop.
 pub type AwsWorld<A, I> = World<AwsStore, Models<AwsSecrets>, A, I, SystemClock>;
-
-/// Looks up an environment variable, also later: a reread text may name a variable.
-pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The world of a function on Lambda.
 pub type LambdaWorld = AwsWorld<SchedulerAlarms, LambdaInvoker>;
@@ -52,6 +52,9 @@ pub enum WiringError {
     /// A prompt of the deployment is invalid.
     #[error(transparent)]
     Prompts(#[from] PromptSetupError),
+    /// The `djinn.toml` of the configuration folder is invalid.
+    #[error("{0}")]
+    Configuration(String),
     /// The text named by `DJINN_MODELS` is invalid.
     #[error("{0}")]
     ModelsText(String),
@@ -74,13 +77,36 @@ pub fn build_lambda_world(
     build_world(djinn, variables, &aws, alarms, invoker)
 }
 
-/// Builds a world over `aws`, with `alarms` and `invoker` to restart runs.
+/// Builds a world over `aws`, with `alarms` and `invoker` to restart runs. The world's `variables` are the given
+/// variables, with the fields of a `djinn.toml` below them.
 ///
 /// # Errors
-/// Returns [`WiringError`] for the first invalid variable or tool.
+/// Returns [`WiringError`] for the first invalid variable, field or tool.
 pub fn build_world<A: Alarms, I: Invoker>(
     djinn: &Djinn,
     variables: &Variables,
+    aws: &Aws,
+    alarms: A,
+    invoker: I,
+) -> Result<AwsWorld<A, I>, WiringError> {
+    let Some(folder) = ConfigurationFolder::open(variables, &aws.store())? else {
+        return build_configured(djinn, variables, None, aws, alarms, invoker);
+    };
+    let document = folder.read_at_start().map_err(WiringError::Configuration)?;
+    let document = Arc::new(document.unwrap_or_default());
+    let variables = folder.layer(Arc::clone(&document));
+    let locate = {
+        let folder = folder.clone();
+        move |error| folder.locate(&document, error)
+    };
+    let reader = SettingsReader { folder, secrets: aws.secrets(), check: djinn.settings_check() };
+    build_configured(djinn, &variables, Some(reader), aws, alarms, invoker).map_err(locate)
+}
+
+fn build_configured<A: Alarms, I: Invoker>(
+    djinn: &Djinn,
+    variables: &Variables,
+    reader: Option<SettingsReader>,
     aws: &Aws,
     alarms: A,
     invoker: I,
@@ -95,7 +121,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
     limits.log_unpriced(&models);
     let models = Models::new(models, aws.secrets()).with_prompts(Arc::clone(&prompts));
     let texts = ConfigurationTexts::open(variables, &store, limits)?;
-    let (model, configuration) = texts.into_source(&prompts, models);
+    let (model, configuration) = texts.into_source(&prompts, models, reader);
     let parts = ToolParts {
         var,
         files: Arc::clone(&store),
@@ -109,6 +135,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
         sandbox: parts.sandbox,
         settings: Arc::new(settings),
+        variables: Arc::clone(variables),
         model,
         alarms: Arc::new(alarms),
         invoker: Arc::new(invoker),

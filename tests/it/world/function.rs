@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use djinn_aws::{Aws, AwsStore, RunInvocation};
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId};
 use djinn_core::input::RunSpec;
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Machine, RunSettings};
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
@@ -107,6 +107,7 @@ impl Function {
             content: Arc::default(),
             sandbox: Arc::new(DisabledSandbox("this function has no sandbox".to_owned())),
             settings: Arc::new(quick()),
+            variables: Arc::new(|_| None),
             shutdown: djinn_runtime::shutdown::Shutdown::default(),
             rate_limits: djinn_runtime::rate_limits::RateLimits::default(),
             configuration: None,
@@ -115,14 +116,14 @@ impl Function {
     }
 
     /// Accepts a question as request `r1` of session `s1` of account 123456789012. Nobody drives it.
-    pub(crate) async fn accept(&self, mode: Mode) -> RunKey {
+    pub(crate) async fn accept(&self, mode: Machine) -> RunKey {
         let spec = RunSpec::new(
             TenantId::new("123456789012").unwrap(),
             UserId::new(ANNA).unwrap(),
             SessionId::new("s1").unwrap(),
             RequestId::new("r1").unwrap(),
             "What is to be done?".to_owned(),
-            RunSettings { mode, ..RunSettings::default() },
+            RunSettings { mode: mode.into(), ..RunSettings::default() },
         );
         let question = UserQuestion {
             spec,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
-use djinn_runtime::port::text_folder::MAX_TEXT;
+use djinn_runtime::port::text_folder::{MAX_TEXT, MISSING_TEXT};
 
 use crate::store::AwsStore;
 
@@ -45,12 +45,26 @@ impl ReadFailure {
     /// Returns the problem as the rest of a sentence.
     pub(super) fn to_sentence(&self) -> String {
         match self {
-            Self::Missing => "is not there".to_owned(),
+            Self::Missing => MISSING_TEXT.to_owned(),
             Self::TooLong => format!("has more than {MAX_TEXT} bytes: make it shorter"),
             Self::Refused(code) => format!("cannot be read ({code})"),
             Self::NotModified | Self::Unreachable => {
                 "cannot be reached: it is tried again".to_owned()
             }
+        }
+    }
+}
+
+impl From<SdkError<GetObjectError>> for ReadFailure {
+    fn from(error: SdkError<GetObjectError>) -> Self {
+        let status = error.raw_response().map(|response| response.status().as_u16());
+        match (status, error.code()) {
+            (Some(304), _) => Self::NotModified,
+            (Some(404), Some("NoSuchKey") | None) => Self::Missing,
+            (Some(status), code) if status < 500 => {
+                Self::Refused(code.map_or_else(|| status.to_string(), str::to_owned))
+            }
+            _ => Self::Unreachable,
         }
     }
 }
@@ -66,7 +80,7 @@ pub(super) async fn read_small(
     let get = client.get_object().bucket(store.bucket()).key(key);
     let get = get.set_if_none_match(etag.map(str::to_owned));
     let result = async {
-        let output = Box::pin(get.send()).await.map_err(|error| read_failure(&error))?;
+        let output = Box::pin(get.send()).await.map_err(ReadFailure::from)?;
         let GetObjectOutput { e_tag, mut body, .. } = output;
         let mut bytes = Vec::new();
         while let Some(piece) = body.try_next().await.map_err(|_| ReadFailure::Unreachable)? {
@@ -80,16 +94,4 @@ pub(super) async fn read_small(
     let result = tokio::time::timeout(MAX_WAIT, result).await;
     let result = result.unwrap_or(Err(ReadFailure::Unreachable));
     result.inspect_err(|failure| tracing::debug!(key, ?failure, "an object was not read"))
-}
-
-fn read_failure(error: &SdkError<GetObjectError>) -> ReadFailure {
-    let status = error.raw_response().map(|response| response.status().as_u16());
-    match (status, error.code()) {
-        (Some(304), _) => ReadFailure::NotModified,
-        (Some(404), Some("NoSuchKey") | None) => ReadFailure::Missing,
-        (Some(status), code) if status < 500 => {
-            ReadFailure::Refused(code.map_or_else(|| status.to_string(), str::to_owned))
-        }
-        _ => ReadFailure::Unreachable,
-    }
 }

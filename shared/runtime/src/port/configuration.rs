@@ -1,22 +1,41 @@
-//! A deployment's texts that can change at run time: its prompts, and the settings of its models.
+//! The parts of a deployment that can change at run time: prompts, models, and settings.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::tool::BoxFuture;
+use crate::content::ContentPolicy;
 use crate::prompt::Prompts;
+use crate::settings::UserLimits;
 
-/// The prompts and models of one moment.
+/// Looks up a setting by the name of its environment variable, also later.
+pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// The prompts, models and settings of one moment.
 pub struct Configuration<M> {
     /// The prompts, which never change.
     pub prompts: Arc<Prompts>,
     /// The models with the settings of the same moment.
     pub model: Arc<M>,
+    /// The settings of `djinn.toml`; `None` without a configuration folder.
+    pub settings: Option<Arc<ConfiguredSettings>>,
     /// The problems with the texts, as sentences for clients too.
     pub problems: Arc<[String]>,
 }
 
-/// Reads prompts and models again. A broken text keeps its last good version, which is logged.
+/// The settings of a moment that count for a process already at work.
+pub struct ConfiguredSettings {
+    /// The environment, and below it the fields of `djinn.toml`.
+    pub variables: Variables,
+    /// The limits of one user.
+    pub user: UserLimits,
+    /// The patience with an unavailable provider, from the first failure.
+    pub patience: Duration,
+    /// The policy for incoming and outgoing texts.
+    pub content: Arc<ContentPolicy>,
+}
+
+/// Reads prompts, models and settings again. A broken text keeps its last good version, which is logged.
 pub trait ConfigurationSource<M>: Send + Sync {
     /// Reads changed texts, unless the last read is within `fresh`. Of several concurrent callers one reads,
     /// and the others wait.

@@ -15,6 +15,9 @@ use super::tool::BoxFuture;
 /// The maximum size of a text, in bytes.
 pub const MAX_TEXT: usize = 64 * 1024;
 
+/// The problem of a text that does not exist.
+pub const MISSING_TEXT: &str = "is not there";
+
 /// A text of a folder, or the current problem with the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderText {

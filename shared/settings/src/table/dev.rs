@@ -18,6 +18,6 @@ settings_table! {
     URL = Setting::form("DJINN_URL", "a URL").with_default("http://127.0.0.1:9000")
         .without_parameter(COMMAND);
 
-    /// The API key of the example clients.
+    /// The API key of the example clients and of `cargo xtask smoke`.
     KEY = Setting::text("DJINN_KEY").mark_secret().without_parameter(COMMAND);
 }

@@ -6,6 +6,11 @@ use crate::setting::{Setting, SettingsTable};
 settings_table! {
     "tools": "Agents, prompts, and content rules for users and models.";
 
+    /// The configuration folder: `djinn.toml` with settings, `agents/` and `prompts/`. A local path, or a prefix
+    /// of the bucket after an `@`, `@config`. Reread while the function runs, at most every 5 s.
+    CONFIG = Setting::form("DJINN_CONFIG", "a folder that exists, or a prefix of the bucket")
+        .with_parameter("Config");
+
     /// Folders of additional agents, separated by colons: local paths, or prefixes of the bucket after an
     /// `@`, `@config/agents`. Reread while the function runs, at most every 5 s.
     AGENTS = Setting::form("DJINN_AGENTS", "folders that exist, or prefixes of the bucket")

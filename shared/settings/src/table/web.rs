@@ -11,7 +11,7 @@ settings_table! {
     /// `tavily`. `url` replaces the service's address, and is required for `bing` and `searxng`. `key` is
     /// `env:NAME` or `secret:NAME`.
     SEARCH = Setting::json("DJINN_SEARCH", "a JSON list of 1 to 6 engines")
-        .mark_secret().in_file("search.engines").with_parameter("SearchEngines");
+        .mark_secret().with_parameter("SearchEngines");
 
     /// The role of a gateway function: reading pages (`fetch`), or querying engines with their keys (`call`).
     /// Unset: both.
