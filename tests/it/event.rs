@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use axum::body::to_bytes;
-use djinn_core::settings::Mode;
+use djinn_core::settings::Machine;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_scripted::ScriptedModel;
@@ -62,7 +62,7 @@ async fn requests_are_answered_as_those_of_their_caller() {
 #[tokio::test]
 async fn payloads_are_those_of_a_run_that_is_planned_handed_over_and_woken() {
     let function = planner();
-    let run = function.accept(Mode::PlanSolve).await;
+    let run = function.accept(Machine::PlanSolve).await;
     let executor = &function.executor;
     let too_late = Some(executor.ports.clock.now_ms() + 1_000);
     executor.handle(json!(djinn_aws::RunInvocation::new(&run, 0)), too_late).await.unwrap();

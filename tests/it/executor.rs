@@ -5,7 +5,7 @@ use djinn_core::entry::Event;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::id::ChildId;
 use djinn_core::run::MAX_HOPS;
-use djinn_core::settings::Mode;
+use djinn_core::settings::Machine;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock as _;
@@ -62,7 +62,7 @@ const NOTHING: &str = "there is nothing to drive";
 #[tokio::test]
 async fn what_leads_nowhere_is_logged_and_has_no_effect() {
     let function = planner();
-    let run = function.accept(Mode::PlanSolve).await;
+    let run = function.accept(Machine::PlanSolve).await;
     function.invoke(payload(&run, 0)).await;
     let tasks = [ChildId::for_step(1, 1), ChildId::for_step(2, 1)].map(|task| run.with_child(task));
     assert_eq!(function.host.kicks(), tasks.clone().map(|task| payload(&task, 0)));
@@ -110,7 +110,7 @@ async fn what_leads_nowhere_is_logged_and_has_no_effect() {
 #[tokio::test]
 async fn an_ended_task_puts_its_outcome_again_and_an_ended_run_does_nothing() {
     let function = planner();
-    let run = function.accept(Mode::PlanSolve).await;
+    let run = function.accept(Machine::PlanSolve).await;
     let task = run.with_child(ChildId::for_step(1, 1));
     let other = run.with_child(ChildId::for_step(2, 1));
     function.invoke(payload(&run, 0)).await;
@@ -155,7 +155,7 @@ async fn an_ended_task_puts_its_outcome_again_and_an_ended_run_does_nothing() {
 async fn the_last_hop_ends_a_run_that_would_have_to_go_on() {
     for hops in [MAX_HOPS - 1, MAX_HOPS] {
         let function = Function::new([("t1", StoryLine::say("Never asked."))]);
-        let run = function.accept(Mode::React).await;
+        let run = function.accept(Machine::React).await;
         let executor = &function.executor;
         // There is no time left for anything but handing over.
         let deadline_ms = executor.ports.clock.now_ms() + 10_000;

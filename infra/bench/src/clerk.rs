@@ -2,7 +2,7 @@
 
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
 use djinn_core::language::Language;
-use djinn_core::settings::{Mode, Role};
+use djinn_core::settings::{Machine, Role};
 use djinn_core::tool::{EffectClass, Risk, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, OfferedAgents, Tool, ToolContext, ToolError, Toolbox};
 use serde_json::{Map, Value, json};
@@ -61,7 +61,7 @@ impl Tool for Clerk {
             parameters: parameters(),
             tools: vec![note::NAME.to_owned(), NAME.to_owned()],
             model: Role::Executor,
-            mode: Mode::default(),
+            machine: Machine::default(),
             max_steps: 1_000,
             max_calls: None,
             max_result_chars: None,
@@ -71,6 +71,9 @@ impl Tool for Clerk {
             answer: AnswerFormat::Text,
             context: AgentContext::None,
             risk: Risk::Low,
+            entry: false,
+            title: None,
+            agent_type: None,
         })
     }
 }

@@ -67,7 +67,7 @@ impl<'a> CallGraph<'a> {
     }
 
     fn is_planner(&self, name: &str) -> bool {
-        self.agents.get(name).is_some_and(|agent| agent.spec.mode.has_plan())
+        self.agents.get(name).is_some_and(|agent| agent.spec.machine.has_plan())
     }
 
     fn find_circles(&self) -> Vec<FileProblem> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
-use djinn_core::settings::{Mode, Role};
+use djinn_core::settings::{Machine, Role};
 use djinn_core::tool::Risk;
 use serde_json::Value;
 
@@ -94,9 +94,9 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let answer = read_answer(&fields, &parameters, after.is_some())?;
     let max_steps = fields.read_number("max_steps", 1..=MAX_STEPS)?;
     let first_tool = fields.read_text("first_tool", "the name of one of `tools`")?;
-    let mode =
-        fields.read_word("mode", &Mode::ALL.map(|mode| (mode.as_str(), mode)))?.unwrap_or_default();
-    refuse_beside_plan(&fields, mode, &answer)?;
+    let machines = Machine::ALL.map(|machine| (machine.as_str(), machine));
+    let machine = fields.read_word("mode", &machines)?.unwrap_or_default();
+    refuse_beside_plan(&fields, machine, &answer)?;
     let spec = AgentSpec {
         before,
         after,
@@ -105,7 +105,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         parameters,
         tools,
         model,
-        mode,
+        machine,
         max_steps: max_steps.unwrap_or(DEFAULT_MAX_STEPS),
         max_calls: fields.read_number("calls", 1..=MAX_CALLS)?,
         max_result_chars: fields.read_number("max_result", MAX_RESULT)?,
@@ -114,6 +114,9 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         context: fields.read_word("context", &CONTEXTS)?.unwrap_or_default(),
         risk: fields.read_word("risk", &RISKS)?.unwrap_or_default(),
         prompt: parts.prompt,
+        entry: false,
+        title: None,
+        agent_type: None,
     };
     check_prompt(&spec.prompt, parts.prompt_line, &spec.parameters)?;
     let warn = |fault: Fault| fault.into_problem(file.path).to_string();
@@ -194,8 +197,12 @@ fn read_file_calls(fields: &Fields) -> Result<(Vec<String>, Option<String>), Fau
 }
 
 /// Rejects keys that a planner cannot have. A planner plans first, and the summary of its work is text.
-fn refuse_beside_plan(fields: &Fields, mode: Mode, answer: &AnswerFormat) -> Result<(), Fault> {
-    if !mode.has_plan() {
+fn refuse_beside_plan(
+    fields: &Fields,
+    machine: Machine,
+    answer: &AnswerFormat,
+) -> Result<(), Fault> {
+    if !machine.has_plan() {
         return Ok(());
     }
     let is_set = |key: &&str| fields.find_entry(key).is_some();
@@ -203,7 +210,7 @@ fn refuse_beside_plan(fields: &Fields, mode: Mode, answer: &AnswerFormat) -> Res
     let key = key.or(matches!(answer, AnswerFormat::Json(_)).then_some("answer: json"));
     let Some(key) = key else { return Ok(()) };
     let line = fields.line_of(key.split(':').next().unwrap_or_default());
-    Err(Fault::new(line, format!("`{key}` is not allowed with `mode: {}`", mode.as_str())))
+    Err(Fault::new(line, format!("`{key}` is not allowed with `mode: {}`", machine.as_str())))
 }
 
 /// Returns the answer format. `is_made` is true if a tool creates the file, under any name.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::effect::ToolChoice;
-use crate::settings::{Mode, Role};
+use crate::settings::{Machine, Role};
 use crate::tool::Risk;
 
 /// The argument with an agent's task; a step of a plan has no other argument.
@@ -32,9 +32,9 @@ pub struct AgentSpec {
     pub tools: Vec<String>,
     /// The role of its model (default `executor`).
     pub model: Role,
-    /// The mode in which the agent works (default `react`).
-    #[serde(default)]
-    pub mode: Mode,
+    /// The machine that works as the agent, `mode` in the file (default `react`).
+    #[serde(default, rename = "mode")]
+    pub machine: Machine,
     /// Maximum turns, 1-1 000, default 20.
     pub max_steps: u32,
     /// Maximum calls in one turn, 1-100; `None` sets no separate limit.
@@ -61,6 +61,15 @@ pub struct AgentSpec {
     /// The risk of a call of the agent (default `low`).
     #[serde(default)]
     pub risk: Risk,
+    /// True if users can start runs of the agent: the agent is a mode (default false).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub entry: bool,
+    /// The name for users, 1-100 characters; `None` shows `name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The `agentType` of the mode in JoyAgent's protocol, 1-1 000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<u16>,
 }
 
 /// The form of an agent's answer.

@@ -16,7 +16,7 @@ use crate::id::{
 };
 use crate::input::{ChildEnded, FinishReason, ModelChanged, RunSpec};
 use crate::plan::{Plan, StepStatus};
-use crate::settings::{Mode, OutputStyle};
+use crate::settings::{Machine, OutputStyle};
 use crate::status::RunStatus;
 use crate::tool::{Risk, ToolResult};
 
@@ -50,8 +50,14 @@ pub enum Event {
         request: RequestId,
         /// The question as the user wrote it.
         question: String,
-        /// The mode in which the run works.
-        mode: Mode,
+        /// The name of the run's mode.
+        mode: String,
+        /// The machine of the mode, unless the name is the machine's word.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        machine: Option<Machine>,
+        /// The mode's number in JoyAgent's protocol, if the agent's file has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent_type: Option<u16>,
         /// The requested form of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_style: Option<OutputStyle>,
@@ -307,7 +313,9 @@ impl Event {
             session: spec.session.clone(),
             request: spec.request.clone(),
             question: spec.question.clone(),
-            mode: spec.settings.mode,
+            mode: spec.settings.mode.clone(),
+            machine: Some(spec.machine()).filter(|own| own.as_str() != spec.settings.mode),
+            agent_type: spec.agent().and_then(|agent| agent.agent_type),
             output_style: spec.output_style,
             ignored: spec.ignored.clone(),
             warnings: spec.warnings.clone(),

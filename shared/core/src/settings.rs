@@ -11,11 +11,14 @@ use crate::budget::Budget;
 use crate::human::HumanSettings;
 use crate::language::Language;
 
-/// The way a run works on a question.
+/// The name of the mode of a question that names none.
+pub const DEFAULT_MODE: &str = "react";
+
+/// The state machine that works on a question: the key `mode` of an agent file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum Machine {
     /// Reason, act, observe, until no work is left (`agentType` 5 of the JoyAgent protocol).
     #[default]
     React,
@@ -24,11 +27,11 @@ pub enum Mode {
     PlanSolve,
 }
 
-impl Mode {
-    /// Every mode, for parsers and tests.
+impl Machine {
+    /// Every machine, for parsers and tests.
     pub const ALL: [Self; 2] = [Self::React, Self::PlanSolve];
 
-    /// Returns the mode's word in requests and agent files.
+    /// Returns the machine's word in agent files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,10 +40,22 @@ impl Mode {
         }
     }
 
-    /// Returns true if the mode works on the steps of a plan.
+    /// Parses the machine's word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|machine| machine.as_str() == word)
+    }
+
+    /// Returns true if the machine works on the steps of a plan.
     #[must_use]
     pub fn has_plan(self) -> bool {
         self == Self::PlanSolve
+    }
+}
+
+impl From<Machine> for String {
+    fn from(machine: Machine) -> Self {
+        machine.as_str().to_owned()
     }
 }
 
@@ -193,8 +208,9 @@ impl ContextSettings {
 /// The settings of a run, fixed at its start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSettings {
-    /// The mode: one loop, or a plan with tasks.
-    pub mode: Mode,
+    /// The mode: the name of the agent at the root of the tree, the same for every run of the tree. For a root
+    /// without an agent, the word of its machine.
+    pub mode: String,
     /// The language of the prompts.
     pub language: Language,
     /// The budget of the run.
@@ -237,7 +253,7 @@ pub struct RunSettings {
 impl Default for RunSettings {
     fn default() -> Self {
         Self {
-            mode: Mode::default(),
+            mode: DEFAULT_MODE.to_owned(),
             language: Language::default(),
             budget: Budget::default(),
             summary_policy: Some(SummaryPolicy::default()),

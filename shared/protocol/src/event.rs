@@ -19,7 +19,7 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{CallId, HumanRequestId, MessageId};
 use djinn_core::input::FinishReason;
 use djinn_core::plan::StepStatus;
-use djinn_core::settings::{Mode, OutputStyle};
+use djinn_core::settings::OutputStyle;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::Risk;
 use serde::Serialize;
@@ -68,8 +68,8 @@ pub enum PublicEvent<'a> {
         request: &'a str,
         /// The question, unchanged.
         question: &'a str,
-        /// The mode, which determines if the run has a plan.
-        mode: Mode,
+        /// The name of the run's mode.
+        mode: &'a str,
         /// The requested form of the answer; absent if none was requested.
         #[serde(skip_serializing_if = "Option::is_none")]
         output_style: Option<OutputStyle>,

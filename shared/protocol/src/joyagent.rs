@@ -38,7 +38,7 @@ use djinn_core::id::{CallId, HumanRequestId, Path, RequestId, RunId, TaskId};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
 use djinn_core::plan::Plan;
-use djinn_core::settings::{Mode, OutputStyle};
+use djinn_core::settings::{Machine, OutputStyle};
 use djinn_messages::Wording;
 pub use event::AgentResponse;
 pub use human_request::ToolSchemas;
@@ -56,7 +56,8 @@ pub struct Translator {
     question_label: RequestId,
     links: SessionLinks,
     language: Language,
-    mode: Mode,
+    machine: Machine,
+    agent_type: Option<u16>,
     style: Option<OutputStyle>,
     texts: TextTracker,
     turns: BTreeMap<Path, TurnTracker>,
@@ -96,7 +97,8 @@ impl Translator {
             request,
             links,
             language,
-            mode: Mode::default(),
+            machine: Machine::default(),
+            agent_type: None,
             style: None,
             texts: TextTracker::default(),
             turns: BTreeMap::new(),
@@ -136,8 +138,8 @@ impl Translator {
 
     /// Returns the `agentType` of the run.
     #[must_use]
-    pub fn agent_type(&self) -> u8 {
-        agent_type_of(self.mode)
+    pub fn agent_type(&self) -> u16 {
+        self.agent_type.unwrap_or_else(|| agent_type_of(self.machine))
     }
 
     /// Returns the events for an entry.
@@ -162,8 +164,18 @@ impl Translator {
         let at_ms = entry.at_ms;
         self.links.advance_to(at_ms);
         match &entry.event {
-            Event::RunStarted { mode, request, output_style, question, .. } => {
-                (self.mode, self.style) = (*mode, *output_style);
+            Event::RunStarted {
+                mode,
+                machine,
+                agent_type,
+                request,
+                output_style,
+                question,
+                ..
+            } => {
+                self.machine = machine.or_else(|| Machine::parse(mode)).unwrap_or_default();
+                self.agent_type = *agent_type;
+                self.style = *output_style;
                 self.language = Language::of_text(question).unwrap_or(self.language);
                 self.question_label = request.clone();
                 Vec::new()

@@ -19,7 +19,7 @@ use djinn_core::error_code::Failure;
 use djinn_core::file::media_type_of;
 use djinn_core::id::TaskId;
 use djinn_core::language::Language;
-use djinn_core::settings::Mode;
+use djinn_core::settings::Machine;
 
 /// The UI's projection. In ReAct all events share one task id, without `task` events, because the UI shows
 /// only the first group. In Plan-Solve each task has a group, opened by its `task` event; the planner's text
@@ -287,7 +287,7 @@ impl Thoughts {
 #[must_use]
 pub fn refusal_frame(request: &str, failure: &Failure, language: Language, at_ms: i64) -> String {
     let text = failure.sentence(language);
-    let agent_type = agent_type_of(Mode::default());
+    let agent_type = agent_type_of(Machine::default());
     let event_data = json!({
         "taskId": "refused", "taskOrder": 1, "messageId": "refused",
         "messageType": "task", "messageOrder": 1,
@@ -309,7 +309,7 @@ pub fn refusal_frame(request: &str, failure: &Failure, language: Language, at_ms
 /// The fields common to every envelope of a question.
 struct EnvelopeHeader<'a> {
     request: &'a str,
-    agent_type: u8,
+    agent_type: u16,
 }
 
 impl EnvelopeHeader<'_> {

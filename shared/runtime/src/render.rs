@@ -143,7 +143,7 @@ pub fn render_request(
 
 /// Returns true if the run makes a plan, in any role.
 fn plans(run: &Run) -> bool {
-    run.spec().work_mode().has_plan()
+    run.spec().machine().has_plan()
 }
 
 /// Returns true if the model may ask the user: only before any other work.

@@ -15,7 +15,7 @@ struct Enumeration {
 
 const ENUMERATIONS: [Enumeration; 2] = [
     Enumeration {
-        name: "Mode",
+        name: "Machine",
         file: "shared/core/src/settings.rs",
         homes: &["shared/core/src/run/phase.rs", "shared/protocol/src/mode_support.rs"],
     },
@@ -78,14 +78,14 @@ fn has_path(line: &str, path: &str) -> bool {
 #[test]
 fn a_name_in_another_file_is_noticed() {
     let [mode, _] = &ENUMERATIONS;
-    let home = Source::parse(mode.file, "enum Mode { React, PlanSolve }\nenum Other { A }");
+    let home = Source::parse(mode.file, "enum Machine { React, PlanSolve }\nenum Other { A }");
     let variants = variants_of(&home, mode.name);
-    assert_eq!(variants, ["Mode::React", "Mode::PlanSolve"]);
+    assert_eq!(variants, ["Machine::React", "Machine::PlanSolve"]);
     let found = |path, text| mode.complaints(&Source::parse(path, text), &variants);
-    let text = "fn f(mode: Mode) -> bool {\n    matches!(mode, Mode::PlanSolve)\n}";
-    one(found("shared/runtime/src/render.rs", text), "render.rs:2 names `Mode::PlanSolve`");
+    let text = "fn f(mode: Machine) -> bool {\n    matches!(mode, Machine::PlanSolve)\n}";
+    one(found("shared/runtime/src/render.rs", text), "render.rs:2 names `Machine::PlanSolve`");
     none(found("shared/core/src/run/phase.rs", text));
-    none(found("a.rs", "fn f() -> Mode {\n    Mode::default()\n}"));
-    none(found("a.rs", "fn f() -> FileMode {\n    FileMode::React(Mode::Reacting)\n}"));
-    none(found("a.rs", "#[cfg(test)]\nmod tests {\n    const A: Mode = Mode::React;\n}"));
+    none(found("a.rs", "fn f() -> Machine {\n    Machine::default()\n}"));
+    none(found("a.rs", "fn f() -> FileMode {\n    FileMode::React(Machine::Reacting)\n}"));
+    none(found("a.rs", "#[cfg(test)]\nmod tests {\n    const A: Machine = Machine::React;\n}"));
 }

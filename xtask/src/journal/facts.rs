@@ -119,7 +119,7 @@ fn start_facts(spec: &RunSpec) -> Vec<String> {
         Some(child) => excerpt(&child.description),
         None => excerpt(&spec.question),
     };
-    vec![wire_name(&spec.settings.mode), format!("model {}", models.join(", ")), what]
+    vec![spec.settings.mode.clone(), format!("model {}", models.join(", ")), what]
 }
 
 fn reply_facts(replied: &ModelReplied) -> Vec<String> {

@@ -14,7 +14,7 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionName};
 use djinn_core::input::RunSpec;
 use djinn_core::language::Language;
-use djinn_core::settings::Mode;
+use djinn_core::settings::Machine;
 use djinn_protocol::body::AcceptedBody;
 use djinn_protocol::request::{HumanSettingsRequest, JoyAgentRequest, NoParameters, RunRequest};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
@@ -272,12 +272,12 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
 fn set_mode<P: Ports>(
     agent: &Agent<P>,
     question: &mut UserQuestion,
-    mode: Mode,
+    mode: Machine,
     change: Option<HumanSettingsRequest>,
     field: &'static str,
 ) -> Result<(), ApiError> {
     let settings = agent.settings.human_settings(mode);
-    question.spec.settings.mode = mode;
+    question.spec.settings.mode = mode.into();
     question.spec.settings.human = match change.map(HumanSettingsChange::from) {
         None => settings,
         Some(change) => match change.find_problem() {

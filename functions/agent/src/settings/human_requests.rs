@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use djinn_core::human::HumanSettings;
-use djinn_core::settings::Mode;
+use djinn_core::settings::Machine;
 use djinn_settings::table::agent::HUMAN_REQUESTS;
 use djinn_settings::{InvalidSetting, VarLookup};
 use serde_json::Value;
@@ -17,7 +17,7 @@ const AGENTS: &str = "agents";
 /// object for `react` or `plan_solve`.
 pub(super) fn from_vars(
     var: VarLookup<'_>,
-) -> Result<(HumanSettings, BTreeMap<Mode, HumanSettings>), InvalidSetting> {
+) -> Result<(HumanSettings, BTreeMap<Machine, HumanSettings>), InvalidSetting> {
     let Some(text) = HUMAN_REQUESTS.find_text(var) else {
         return Ok((HumanSettings::default(), BTreeMap::new()));
     };
@@ -28,7 +28,7 @@ pub(super) fn from_vars(
     let everywhere = parse_change(document).map_err(bad)?.apply_to(HumanSettings::default());
     let mut own = BTreeMap::new();
     if let Some(agents) = agents {
-        let agents: BTreeMap<Mode, Value> =
+        let agents: BTreeMap<Machine, Value> =
             serde_json::from_value(agents).map_err(|error| bad(error.to_string()))?;
         for (mode, change) in agents {
             own.insert(mode, parse_change(change).map_err(bad)?.apply_to(everywhere.clone()));
@@ -49,7 +49,9 @@ mod tests {
     use djinn_core::human::{CostThreshold, TimeoutAction};
     use djinn_core::tool::Risk;
 
-    fn set(text: &str) -> Result<(HumanSettings, BTreeMap<Mode, HumanSettings>), InvalidSetting> {
+    fn set(
+        text: &str,
+    ) -> Result<(HumanSettings, BTreeMap<Machine, HumanSettings>), InvalidSetting> {
         from_vars(&|name| (name == HUMAN_REQUESTS.name).then(|| text.to_owned()))
     }
 
@@ -73,7 +75,7 @@ mod tests {
         };
         assert_eq!(everywhere, wanted);
         let react = HumanSettings { enabled: false, ..wanted };
-        assert_eq!(agents, BTreeMap::from([(Mode::React, react)]));
+        assert_eq!(agents, BTreeMap::from([(Machine::React, react)]));
     }
 
     #[test]

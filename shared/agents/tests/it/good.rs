@@ -3,7 +3,7 @@
 use djinn_agents::{AgentFile, read_agent};
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
 use djinn_core::language::Language;
-use djinn_core::settings::{Mode, Role};
+use djinn_core::settings::{Machine, Role};
 use djinn_core::tool::Risk;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn default_spec() -> AgentSpec {
         }),
         tools: Vec::new(),
         model: Role::Executor,
-        mode: Mode::React,
+        machine: Machine::React,
         max_steps: 20,
         max_calls: None,
         before: Vec::new(),
@@ -33,6 +33,9 @@ fn default_spec() -> AgentSpec {
         answer: AnswerFormat::Text,
         context: AgentContext::None,
         risk: Risk::Low,
+        entry: false,
+        title: None,
+        agent_type: None,
     }
 }
 
@@ -99,7 +102,7 @@ risk: high";
             },
             "required": ["task"],
         }),
-        mode: Mode::React,
+        machine: Machine::React,
         max_steps: 7,
         max_calls: Some(1),
         before: Vec::new(),

@@ -29,7 +29,7 @@ fn journal_expiry(meta_expires_at_s: i64) -> i64 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunItem {
     pub(crate) status: RunStatus,
-    pub(crate) mode: Mode,
+    pub(crate) mode: String,
     /// The session, by its owner's label.
     pub(crate) session: SessionId,
     /// The share used by the asker, if another user owns the session.
@@ -105,7 +105,7 @@ impl RunItem {
         let chain_head = chain_head.map(|(records, hash)| ChainHead { records, hash });
         RunMeta {
             status: self.status,
-            mode: self.mode,
+            mode: self.mode.clone(),
             session: self.session,
             shared: self.shared,
             user: self.user,
@@ -134,7 +134,7 @@ mod tests {
     fn item() -> RunItem {
         RunItem {
             status: RunStatus::Running,
-            mode: Mode::React,
+            mode: "react".to_owned(),
             session: sample::session().session,
             shared: None,
             user: sample::user(),

@@ -211,7 +211,7 @@ impl Creation<'_> {
         let lease = self.run.lease.as_ref();
         RunItem {
             status: self.initial_status(),
-            mode: spec.settings.mode,
+            mode: spec.settings.mode.clone(),
             session: spec.session.clone(),
             shared: spec.shared.clone(),
             user: spec.user.clone(),

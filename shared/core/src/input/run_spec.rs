@@ -11,7 +11,7 @@ use crate::conversation::{CompactedContext, Exchange};
 use crate::file::{Attachment, ProductFile};
 use crate::id::{MAX_DEPTH, Path, RequestId, SessionId, SessionName, TenantId, UserId};
 use crate::session::SharedSession;
-use crate::settings::{Mode, OutputStyle, Role, RunSettings};
+use crate::settings::{Machine, OutputStyle, Role, RunSettings};
 
 /// The question and everything that decides how the run works.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -154,14 +154,14 @@ impl RunSpec {
         self.child.as_ref().map_or(&self.question, |child| &child.description)
     }
 
-    /// Returns the mode of the run. A task without an agent works in the default mode, which needs no tasks.
-    /// So does an agent at the lowest level, which could have no tasks.
+    /// Returns the machine of the run. A step without an agent has the default machine, which needs no steps.
+    /// So has an agent at the lowest level, which could have no steps.
     #[must_use]
-    pub fn work_mode(&self) -> Mode {
+    pub fn machine(&self) -> Machine {
         match (&self.child, self.agent()) {
-            (None, _) => self.settings.mode,
-            (Some(_), Some(agent)) if self.path().depth() < MAX_DEPTH => agent.mode,
-            (Some(_), _) => Mode::default(),
+            (None, None) => Machine::parse(&self.settings.mode).unwrap_or_default(),
+            (_, Some(agent)) if self.path().depth() < MAX_DEPTH => agent.machine,
+            (_, _) => Machine::default(),
         }
     }
 
@@ -197,9 +197,9 @@ impl RunSpec {
             (self.history, self.history_tokens, self.earlier) = (Vec::new(), 0, None);
             self.attachments = Vec::new();
         }
-        // The plan of an agent in this mode is about the task of its call.
+        // The plan of an agent is about the task of its call.
         let task = self.arguments.get(TASK_ARGUMENT).and_then(|task| task.as_str());
-        if let Some(task) = task.filter(|_| agent.mode.has_plan()) {
+        if let Some(task) = task.filter(|_| agent.machine.has_plan()) {
             self.question = task.to_owned();
         }
         // A step of a plan has no arguments, and its agent's instructions may name the file.

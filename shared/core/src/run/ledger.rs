@@ -57,7 +57,7 @@ impl Ledger {
     /// Returns the budget of the run and its children, including top-ups.
     pub(super) fn budget(&self, spec: &RunSpec) -> Budget {
         let settings = &spec.settings;
-        let (steps, tool_calls) = if spec.child.is_none() && settings.mode.has_plan() {
+        let (steps, tool_calls) = if spec.child.is_none() && spec.machine().has_plan() {
             // Each child counts its own tool calls.
             (settings.plan.max_run_turns, u32::MAX)
         } else {

@@ -11,7 +11,7 @@ use crate::effect::{Effect, ModelCall};
 use crate::id::MessageId;
 use crate::input::RunSpec;
 use crate::plan::Plan;
-use crate::settings::Mode;
+use crate::settings::Machine;
 
 /// The phase of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,9 +27,9 @@ pub(super) enum Phase {
 impl Phase {
     /// Returns the first phase of a run. Each way of working has one line here.
     pub(super) fn first(spec: &RunSpec) -> Self {
-        Self::Working(match spec.work_mode() {
-            Mode::React => Box::new(react::new_agent(spec)),
-            Mode::PlanSolve => Box::new(PlanSolve::new(spec)),
+        Self::Working(match spec.machine() {
+            Machine::React => Box::new(react::new_agent(spec)),
+            Machine::PlanSolve => Box::new(PlanSolve::new(spec)),
         })
     }
 

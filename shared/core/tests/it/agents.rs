@@ -9,7 +9,7 @@ use djinn_core::file::Attachment;
 use djinn_core::id::{ChildId, FileName};
 use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::Journal;
-use djinn_core::settings::{Mode, Role};
+use djinn_core::settings::{Machine, Role};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{Risk, ToolFailure, ToolResult};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ fn agent() -> AgentSpec {
         parameters: json!({"type": "object"}),
         tools: vec!["read".to_owned(), "helper".to_owned()],
         model: Role::Executor,
-        mode: Mode::React,
+        machine: Machine::React,
         max_steps: 5,
         max_calls: None,
         before: Vec::new(),
@@ -92,6 +92,9 @@ fn agent() -> AgentSpec {
         answer: AnswerFormat::Text,
         context: AgentContext::None,
         risk: Risk::Low,
+        entry: false,
+        title: None,
+        agent_type: None,
     }
 }
 
@@ -412,7 +415,7 @@ fn an_answer_of_the_wrong_form_is_asked_for_twice_and_fails_then() {
 
 #[test]
 fn an_agent_that_plans_sums_up_and_leaves_the_roots_plan_alone() {
-    let planner = AgentSpec { mode: Mode::PlanSolve, max_steps: 30, ..agent() };
+    let planner = AgentSpec { machine: Machine::PlanSolve, max_steps: 30, ..agent() };
     let mut caller = Told::of(asked("why?"));
     caller.tell(story::replied("t1", "", &[("helper", json!({}))]));
     let mut told = Told::of(caller.child("t1.c1").with_agent(planner));
@@ -425,4 +428,74 @@ fn an_agent_that_plans_sums_up_and_leaves_the_roots_plan_alone() {
     assert_eq!(told.owed(), ["model:summary"]);
     told.tell(story::replied("summary", "It is 4.", &[]));
     assert_eq!(told.0.run().child_result().unwrap().report.text, "It is 4.");
+}
+
+#[test]
+fn root_agent_has_its_own_limit_and_a_closing_call() {
+    let mut told = Told::of(asked("why?").with_agent(AgentSpec { max_steps: 1, ..agent() }));
+    assert_eq!(told.0.run().spec().machine(), Machine::React);
+    assert_eq!(tool_choice(&told), ToolChoice::Auto, "a closing call follows its last turn");
+    told.tell(story::replied("t1", "I look.", &[("read", json!({"task": "look"}))]));
+    told.tell(input("returned t1.c1"));
+    assert_eq!(told.owed(), ["model:summary"]);
+}
+
+#[test]
+fn root_agent_with_a_formed_answer_has_no_closing_call() {
+    let answer = AnswerFormat::Json(json!({"type": "object"}));
+    let last = AgentSpec { max_steps: 1, answer: answer.clone(), ..agent() };
+    let mut told = Told::of(asked("why?").with_agent(last));
+    assert_eq!(tool_choice(&told), ToolChoice::None, "its last turn is for the answer");
+    told.tell(story::replied("t1", "{}", &[]));
+    assert_eq!(told.0.run().status(), RunStatus::Finished);
+    let mut told = Told::of(asked("why?").with_agent(AgentSpec { answer, ..agent() }));
+    for turn in ["t1", "t2", "t3"] {
+        let Input::ModelReplied(mut replied) = story::replied(turn, "No.", &[]) else {
+            unreachable!("a reply is a reply")
+        };
+        replied.answer_problem = Some("it is no object".to_owned());
+        told.tell(Input::ModelReplied(replied));
+    }
+    assert_eq!(told.0.run().status(), RunStatus::Failed);
+}
+
+#[test]
+fn root_agent_may_answer_with_a_file_that_the_question_names() {
+    let writer = AgentSpec { answer: AnswerFormat::File, ..agent() };
+    let mut told = Told::of(asked("Write growth.md.").with_agent(writer.clone()));
+    told.tell(story::replied("t1", "# Growth", &[]));
+    let due = told.0.run().due();
+    let file = due.iter().find_map(|effect| match effect {
+        Effect::SaveAnswer(file) => file.name.clone(),
+        _ => None,
+    });
+    assert_eq!(file, Some(FileName::new("growth.md").unwrap()));
+    let unnamed = asked("Write.").with_agent(writer);
+    assert_eq!(unnamed.arguments["file_name"], "helper.md");
+}
+
+#[test]
+fn root_agent_that_plans_has_its_tools_for_steps_and_leaves_agents_nothing_else() {
+    let planner = AgentSpec { machine: Machine::PlanSolve, max_steps: 30, ..agent() };
+    let mut spec = asked("why?").with_agent(planner);
+    spec.arguments.insert("depth".to_owned(), json!(3));
+    let mut told = Told::of(spec);
+    told.tell(story::planned("t1", &json!({"command": "create", "steps": ["look"]})));
+    let step = told.child("s1.1");
+    assert_eq!(step.child.as_ref().unwrap().tools, Some(agent().tools));
+    assert_eq!((step.agent(), step.arguments.len()), (None, 0));
+    assert_eq!(step.machine(), Machine::React);
+}
+
+#[test]
+fn agent_of_an_old_record_is_read_from_the_child() {
+    let mut caller = Told::of(asked("why?"));
+    caller.tell(calls(1));
+    let spec = caller.child("t1.c1").with_agent(agent());
+    let mut old = serde_json::to_value(&spec).unwrap();
+    for name in ["agent", "arguments"] {
+        let moved = old.as_object_mut().unwrap().remove(name).unwrap();
+        old["child"][name] = moved;
+    }
+    assert_eq!(serde_json::from_value::<RunSpec>(old).unwrap(), spec);
 }

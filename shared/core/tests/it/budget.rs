@@ -11,7 +11,7 @@ use djinn_core::id::{ChildId, MessageId};
 use djinn_core::input::{AttemptFailed, ChildEnded, Input, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
-use djinn_core::settings::Mode;
+use djinn_core::settings::Machine;
 use djinn_core::status::RunStatus;
 use proptest::prelude::*;
 use serde_json::json;
@@ -421,6 +421,6 @@ proptest! {
             };
             prop_assert_eq!(again.shares(), told.shares());
         }
-        prop_assert_eq!(told.run().spec().settings.mode, Mode::PlanSolve);
+        prop_assert_eq!(&told.run().spec().settings.mode, Machine::PlanSolve.as_str());
     }
 }

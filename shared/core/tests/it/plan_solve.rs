@@ -9,7 +9,7 @@ use djinn_core::journal::Journal;
 use djinn_core::language::Language;
 use djinn_core::plan::PLANNING_TOOL;
 use djinn_core::run::Run;
-use djinn_core::settings::{Mode, Role};
+use djinn_core::settings::{Machine, Role};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolFailure;
 use serde_json::json;
@@ -130,7 +130,7 @@ fn a_task_works_like_a_run_and_owes_its_outcome_instead_of_an_end() {
     assert_eq!(outcome.report.text.len(), MAX_REPORT);
     assert_eq!(outcome.report.files[0].as_str(), "a.md");
     assert_eq!((outcome.spent.model_calls, outcome.spent.tool_calls), (2, 1));
-    assert_eq!(task.run().spec().settings.mode, Mode::PlanSolve);
+    assert_eq!(task.run().spec().settings.mode, Machine::PlanSolve.as_str());
 }
 
 #[test]

@@ -27,7 +27,7 @@ use djinn_core::input::{
 };
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::PLANNING_TOOL;
-use djinn_core::settings::{Mode, Role, RunSettings};
+use djinn_core::settings::{Machine, Role, RunSettings};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
     EffectClass, OfferedTool, ResultView, ToolArguments, ToolFailure, ToolOutput, ToolPolicy,
@@ -52,7 +52,7 @@ pub(crate) fn asked(question: &str) -> RunSpec {
 /// The same, to be planned.
 pub(crate) fn asked_to_plan(question: &str) -> RunSpec {
     let mut asked = asked(question);
-    asked.settings.mode = Mode::PlanSolve;
+    asked.settings.mode = Machine::PlanSolve.into();
     asked
 }
 

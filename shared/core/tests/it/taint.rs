@@ -6,7 +6,7 @@ use djinn_core::human::Reason;
 use djinn_core::id::{FileName, UserId};
 use djinn_core::input::{Input, RunSpec};
 use djinn_core::run::Run;
-use djinn_core::settings::Mode;
+use djinn_core::settings::Machine;
 use djinn_core::tool::{ResultView, ToolOutput, ToolResult};
 use serde_json::json;
 
@@ -43,9 +43,9 @@ fn files_and_answers_of_others_taint_a_run_that_is_shown_them() {
         ("a guest's question", RunSpec { history: asked_by("bob"), ..untainted() }, true),
     ];
     for (name, asked, tainted) in cases {
-        for mode in [Mode::React, Mode::PlanSolve] {
+        for mode in [Machine::React, Machine::PlanSolve] {
             let mut asked = asked.clone();
-            asked.settings.mode = mode;
+            asked.settings.mode = mode.into();
             let (mut run, _) = Run::start(asked, 0);
             assert_eq!(run.is_tainted(), tainted, "{name}");
             run.apply_input(&story::stop(), 0).unwrap();

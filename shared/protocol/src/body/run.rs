@@ -3,7 +3,6 @@
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
-use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
 use serde::Serialize;
 
@@ -29,8 +28,8 @@ pub struct RunBody<'a> {
     pub run: String,
     /// The status of the run.
     pub status: RunState,
-    /// The mode, which determines if the run has a plan.
-    pub mode: Mode,
+    /// The name of the run's mode.
+    pub mode: String,
     /// The session of the run.
     pub session: String,
     /// The id of the question's request.

@@ -39,10 +39,18 @@ impl<'a> PublicEntry<'a> {
 /// Returns the public form of an event.
 fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
     match &entry.event {
-        Event::RunStarted { session, request, question, mode, output_style, ignored, warnings } => {
+        Event::RunStarted {
+            session,
+            request,
+            question,
+            mode,
+            output_style,
+            ignored,
+            warnings,
+            ..
+        } => {
             let session = session.as_str();
             let request = request.as_str();
-            let mode = *mode;
             let output_style = *output_style;
             Shown::RunStarted { session, request, question, mode, output_style, ignored, warnings }
         }

@@ -237,7 +237,7 @@ impl Translator {
         at_ms: i64,
     ) -> AgentResponse {
         let text = Some(text.to_owned());
-        let mut event = if self.mode.has_plan() && path.is_root() {
+        let mut event = if self.machine.has_plan() && path.is_root() {
             AgentResponse { plan_thought: text, ..self.new_event(id, "plan_thought", at_ms) }
         } else {
             AgentResponse { tool_thought: text, ..self.new_event(id, "tool_thought", at_ms) }

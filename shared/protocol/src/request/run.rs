@@ -26,7 +26,6 @@ pub struct RunRequest {
     pub request_id: Option<String>,
     /// The mode: `react` (default), or `plan_solve` for a run with a plan.
     #[serde(default, deserialize_with = "optional_text")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<djinn_core::settings::Mode>"))]
     pub mode: Option<String>,
     /// The form of the answer, for an answer as a file.
     #[serde(default, deserialize_with = "optional_text")]

@@ -9,7 +9,7 @@ use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{ChildId, MessageId, Path};
 use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::{Journal, Record};
-use djinn_core::settings::{Mode, Role};
+use djinn_core::settings::{Machine, Role};
 use djinn_core::tool::Risk;
 use djinn_protocol::call_progress::CallProgress;
 use djinn_protocol::connection::Connection;
@@ -48,7 +48,7 @@ pub(crate) fn helper() -> AgentSpec {
         parameters: json!({"type": "object"}),
         tools: vec!["read".to_owned(), "helper".to_owned()],
         model: Role::Executor,
-        mode: Mode::React,
+        machine: Machine::React,
         max_steps: 100,
         max_calls: None,
         before: Vec::new(),
@@ -58,6 +58,9 @@ pub(crate) fn helper() -> AgentSpec {
         answer: AnswerFormat::Text,
         context: AgentContext::None,
         risk: Risk::Low,
+        entry: false,
+        title: None,
+        agent_type: None,
     }
 }
 

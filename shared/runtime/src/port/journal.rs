@@ -6,7 +6,6 @@ use djinn_core::file::ProductFile;
 use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId};
 use djinn_core::journal::{ChainHead, Record, RecordHash, RecordText};
 use djinn_core::session::SharedSession;
-use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +62,7 @@ pub struct RunMeta {
     /// The status after the newest write to the run.
     pub status: RunStatus,
     /// The mode in which the run works.
-    pub mode: Mode,
+    pub mode: String,
     /// The run's session, by the owner's label.
     pub session: SessionId,
     /// The share through which the run's user may use the session; `None` for the owner.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_core::journal::Journal;
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Machine, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
@@ -97,7 +97,7 @@ fn two_at_once() -> Sim {
 
 /// Asks for a plan, and says which run is to answer.
 fn ask_deep(sim: &mut Sim) -> RunKey {
-    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let settings = RunSettings { mode: Machine::PlanSolve.into(), ..RunSettings::default() };
     let question = sim.make_question(settings);
     let key = question.run_key();
     sim.ask_question(question);
@@ -332,7 +332,7 @@ async fn a_hand_over_waits_for_a_call_of_a_task_that_is_driven_where_its_run_is(
     sim.invocation = Some(Duration::from_millis(1_200));
     let hand_over_margin = Duration::from_secs(1);
     sim.ports.settings = Settings { hand_over_margin, ..Settings::default() }.into();
-    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let settings = RunSettings { mode: Machine::PlanSolve.into(), ..RunSettings::default() };
     let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
     let seen = visible(&entries);
     assert!(seen.contains(&"s1.1.t1.c1.result gets: send is done".to_owned()), "{seen:#?}");

@@ -3,7 +3,7 @@
 
 use djinn_core::entry::Entry;
 use djinn_core::language::Language;
-use djinn_core::settings::{Mode, Role, RunSettings};
+use djinn_core::settings::{Machine, Role, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::model::{Message, ModelErrorKind, ModelRequest};
 use djinn_runtime::port::tool::Toolbox;
@@ -52,8 +52,8 @@ fn sim(
     (Sim::new(model.clone(), Toolbox::default().with_tool(look), points), model)
 }
 
-async fn told(sim: &mut Sim, mode: Mode) -> Vec<Entry> {
-    let settings = RunSettings { mode, ..RunSettings::default() };
+async fn told(sim: &mut Sim, mode: Machine) -> Vec<Entry> {
+    let settings = RunSettings { mode: mode.into(), ..RunSettings::default() };
     sim.run_to_end(&sim.make_question(settings)).await.unwrap()
 }
 
@@ -83,7 +83,7 @@ const NOTES: &str = "Notes: pages were looked at, nothing is open.";
 #[tokio::test(start_paused = true)]
 async fn older_turns_are_summed_up_and_the_newest_stay_whole() {
     let (mut sim, model) = sim(&looks(9, Some(NOTES)), WINDOW, &page(), Points::new());
-    let entries = told(&mut sim, Mode::React).await;
+    let entries = told(&mut sim, Machine::React).await;
     let seen = visible(&entries);
     let end = seen.last().unwrap();
     let compactions: Vec<_> = seen.iter().filter(|line| line.contains(" sums up ")).collect();
@@ -121,7 +121,7 @@ async fn nobody_waits_for_a_provider_that_cannot_sum_up() {
             }
         }
         let (mut sim, _) = sim(&lines, WINDOW, &page(), Points::new());
-        let entries = told(&mut sim, Mode::React).await;
+        let entries = told(&mut sim, Machine::React).await;
         let seen = visible(&entries);
         assert!(seen.last().unwrap().starts_with("end finished: All of it"), "{kind:?} {seen:#?}");
         let took_ms = entries.last().unwrap().at_ms - entries[0].at_ms;
@@ -134,13 +134,13 @@ async fn a_run_that_sums_up_survives_a_crash_at_every_point() {
     let lines = looks(6, Some(NOTES));
     let points = Points::new();
     let (mut calm, _) = sim(&lines, WINDOW, &page(), points.clone());
-    let expected = visible(&told(&mut calm, Mode::React).await);
+    let expected = visible(&told(&mut calm, Machine::React).await);
     assert!(expected.iter().any(|line| line.contains(" sums up ")), "{expected:#?}");
     let names = points.point_names();
     assert!(names.iter().any(|name| name.contains(".compact")), "{names:?}");
     for (at, name) in names.iter().enumerate() {
         let (mut sim, _) = sim(&lines, WINDOW, &page(), Points::killing_at(at));
-        let seen = visible(&told(&mut sim, Mode::React).await);
+        let seen = visible(&told(&mut sim, Machine::React).await);
         assert_eq!(sorted(&seen), sorted(&expected), "killed at {at}, {name}");
         assert!(!sim.has_alarm(), "an alarm is left when killed at {at}, {name}");
     }
@@ -149,7 +149,7 @@ async fn a_run_that_sums_up_survives_a_crash_at_every_point() {
 #[tokio::test(start_paused = true)]
 async fn where_nothing_can_be_summed_up_the_oldest_is_left_out_and_that_is_said() {
     let (mut sim, model) = sim(&looks(25, None), WINDOW, &page(), Points::new());
-    let seen = visible(&told(&mut sim, Mode::React).await);
+    let seen = visible(&told(&mut sim, Machine::React).await);
     assert!(seen.last().unwrap().starts_with("end finished: All of it is there."), "{seen:#?}");
     let asked = model.requests();
     let compactors = asked.iter().filter(|request| request.role == Role::Compactor).count();
@@ -176,7 +176,7 @@ async fn a_turn_that_is_larger_than_the_window_is_shortened() {
     });
     let lines = [("t1".to_owned(), first), ("t2".to_owned(), StoryLine::say("Gold is dearer."))];
     let (mut sim, model) = sim(&lines, 100_000, &long, Points::new());
-    let seen = visible(&told(&mut sim, Mode::React).await);
+    let seen = visible(&told(&mut sim, Machine::React).await);
     assert!(seen.last().unwrap().starts_with("end finished: Gold is dearer."), "{seen:#?}");
     let asked = model.requests();
     assert_eq!(asked.len(), 2, "a request was refused");
@@ -230,7 +230,7 @@ fn rounds() -> Vec<(String, StoryLine)> {
 async fn a_planner_sums_up_its_rounds_and_survives_a_crash_at_every_point() {
     let points = Points::new();
     let (mut calm, model) = sim(&rounds(), WINDOW, "", points.clone());
-    let expected = visible(&told(&mut calm, Mode::PlanSolve).await);
+    let expected = visible(&told(&mut calm, Machine::PlanSolve).await);
     assert!(expected.iter().any(|line| line.contains(" sums up 0 exchanges")), "{expected:#?}");
     assert!(expected.last().unwrap().starts_with("end finished: All"), "{expected:#?}");
     // A task that begins after that is told the notes.
@@ -238,7 +238,7 @@ async fn a_planner_sums_up_its_rounds_and_survives_a_crash_at_every_point() {
     assert!(texts(&last_task.unwrap()).contains(NOTES));
     for (at, name) in points.point_names().iter().enumerate() {
         let (mut sim, _) = sim(&rounds(), WINDOW, "", Points::killing_at(at));
-        let seen = visible(&told(&mut sim, Mode::PlanSolve).await);
+        let seen = visible(&told(&mut sim, Machine::PlanSolve).await);
         assert_eq!(without_end(&seen), without_end(&expected), "killed at {at}, {name}");
     }
 }

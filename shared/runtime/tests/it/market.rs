@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use djinn_core::entry::Entry;
-use djinn_core::settings::{Mode, PlanSettings, RunSettings};
+use djinn_core::settings::{Machine, PlanSettings, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
@@ -102,7 +102,7 @@ pub(crate) fn sim_with(
 
 /// What is asked for.
 pub(crate) fn settings() -> RunSettings {
-    RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() }
+    RunSettings { mode: Machine::PlanSolve.into(), ..RunSettings::default() }
 }
 
 /// The same with digital employees.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use djinn_core::entry::Entry;
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Machine, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
@@ -36,7 +36,7 @@ fn looks(bytes: usize) -> StoryLine {
 }
 
 async fn run(sim: &mut Sim) -> Vec<Entry> {
-    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let settings = RunSettings { mode: Machine::PlanSolve.into(), ..RunSettings::default() };
     sim.run_to_end(&sim.make_question(settings)).await.unwrap()
 }
 

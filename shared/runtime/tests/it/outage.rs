@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
 use djinn_core::human::HumanResponse;
-use djinn_core::settings::{Mode, PlanSettings, RunSettings};
+use djinn_core::settings::{Machine, PlanSettings, RunSettings};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::model::ModelErrorKind;
 use djinn_runtime::port::tool::Toolbox;
@@ -37,7 +37,7 @@ fn planner(tasks: usize, points: &Points) -> StoryModel {
 }
 
 fn planned() -> RunSettings {
-    RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() }
+    RunSettings { mode: Machine::PlanSolve.into(), ..RunSettings::default() }
 }
 
 fn delays(entries: &[Entry]) -> Vec<i64> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use djinn_core::effect::{Delivery, Effect};
 use djinn_core::id::ChildId;
 use djinn_core::journal::Journal;
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Machine, RunSettings};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::EffectClass;
 use djinn_runtime::deadline::Deadline;
@@ -127,7 +127,7 @@ fn many(n: usize, ledger: &Ledger) -> Sim {
 }
 
 fn planned(n: u32) -> RunSettings {
-    let mut settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let mut settings = RunSettings { mode: Machine::PlanSolve.into(), ..RunSettings::default() };
     settings.plan.max_parallel_tasks = n;
     settings
 }

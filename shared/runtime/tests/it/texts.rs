@@ -278,6 +278,8 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
             request: _,
             question,
             mode: _,
+            machine: _,
+            agent_type: _,
             output_style: _,
             ignored: _,
             // Sentences of ours about files of the deployment.

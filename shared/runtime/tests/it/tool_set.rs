@@ -9,7 +9,7 @@ use djinn_core::id::{TenantId, UserId};
 use djinn_core::input::{Input, ModelReplied};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::language::Language;
-use djinn_core::settings::{Mode, OutputStyle, RunSettings};
+use djinn_core::settings::{Machine, OutputStyle, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::clock::Clock;
@@ -77,7 +77,7 @@ impl ToolSource for TestSource {
             let names = self.lock().get(audience.user.tenant.as_str()).cloned();
             let names = names.ok_or_else(|| ToolSourceError("refused".to_owned()))?;
             let style = audience.output_style.map_or("", OutputStyle::as_str);
-            let mode = if audience.mode == Mode::PlanSolve { "plan" } else { "" };
+            let mode = if audience.mode == Machine::PlanSolve.as_str() { "plan" } else { "" };
             let audience = [audience.user.user.as_str(), mode, style].concat();
             let named = |name: &str| name.replace("{audience}", &audience);
             let tool = |name| Arc::new(VersionedTool::new(named(name))) as Arc<dyn Tool>;
@@ -88,7 +88,7 @@ impl ToolSource for TestSource {
 
 fn audience(tenant: &str) -> ToolAudience {
     let (tenant, user) = (TenantId::new(tenant).unwrap(), UserId::new("u").unwrap());
-    ToolAudience { user: UserKey { tenant, user }, mode: Mode::React, output_style: None }
+    ToolAudience { user: UserKey { tenant, user }, mode: Machine::React.into(), output_style: None }
 }
 
 fn names_of(tools: &AvailableTools) -> Vec<String> {
@@ -244,20 +244,21 @@ async fn each_audience_is_offered_what_the_sources_say() {
     let own = VersionedTool::new("look");
     let tools = Toolbox::default().with_source(source).with_tool(own);
     for (tenant, style, mode, expected) in [
-        ("t", None, Mode::React, &["look", "of_u"][..]),
-        ("t", Some(OutputStyle::Html), Mode::React, &["look", "of_uhtml"]),
-        ("t", Some(OutputStyle::Html), Mode::PlanSolve, &["look", "of_uplanhtml"]),
-        ("other", None, Mode::React, &["elsewhere", "look"]),
-        ("nobody", None, Mode::React, &["look"]),
+        ("t", None, Machine::React, &["look", "of_u"][..]),
+        ("t", Some(OutputStyle::Html), Machine::React, &["look", "of_uhtml"]),
+        ("t", Some(OutputStyle::Html), Machine::PlanSolve, &["look", "of_uplanhtml"]),
+        ("other", None, Machine::React, &["elsewhere", "look"]),
+        ("nobody", None, Machine::React, &["look"]),
     ] {
         let model = StoryModel::new(vec![("t1", StoryLine::say("Yes."))], Points::new());
         let mut sim = Sim::new(model.clone(), tools.clone(), Points::new());
-        let mut question = sim.make_question(RunSettings { mode, ..RunSettings::default() });
+        let mut question =
+            sim.make_question(RunSettings { mode: mode.into(), ..RunSettings::default() });
         question.spec.tenant = TenantId::new(tenant).unwrap();
         question.spec.output_style = style;
         sim.run_to_end(&question).await.unwrap();
         let request = &model.requests()[0];
-        if mode == Mode::PlanSolve {
+        if mode == Machine::PlanSolve {
             assert!(expected.iter().all(|name| request.system.contains(*name)), "{request:?}");
             continue;
         }

@@ -8,7 +8,7 @@ use djinn_core::entry::Entry;
 use djinn_core::human::{HumanRequest, HumanResponse, HumanSettings};
 use djinn_core::id::{Path, UserId};
 use djinn_core::language::Language;
-use djinn_core::settings::{Mode, Role, RunSettings};
+use djinn_core::settings::{Machine, Role, RunSettings};
 use djinn_core::tool::{EffectClass, Risk, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
@@ -59,7 +59,7 @@ impl Tool for Agent {
             parameters: json!({"type": "object"}),
             tools: self.1.iter().map(|tool| (*tool).to_owned()).collect(),
             model: Role::Executor,
-            mode: Mode::React,
+            machine: Machine::React,
             max_steps: 100,
             max_calls: None,
             before: self.around().map(str::to_owned).into_iter().collect(),
@@ -69,6 +69,9 @@ impl Tool for Agent {
             answer: AnswerFormat::Text,
             context: AgentContext::None,
             risk: Risk::Low,
+            entry: false,
+            title: None,
+            agent_type: None,
         })
     }
 }

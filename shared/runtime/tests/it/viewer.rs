@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use djinn_core::error_code::ErrorCode;
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Machine, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_protocol::connection::Connection;
 use djinn_protocol::link::SessionLinks;
@@ -130,7 +130,7 @@ fn planned() -> Sim {
 #[tokio::test(start_paused = true)]
 async fn the_entries_of_a_task_are_shown_while_it_is_at_work_and_once() {
     let mut sim = planned();
-    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let settings = RunSettings { mode: Machine::PlanSolve.into(), ..RunSettings::default() };
     let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
     let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();
     // The driver's own client from the beginning, another one from 20 s on.
@@ -169,7 +169,7 @@ async fn frames_of_short_plan(step: Duration) -> Vec<(i64, String)> {
         ("summary", say("There is gold at one place.")),
     ];
     let mut sim = Sim::new(StoryModel::new(lines, points.clone()), Toolbox::default(), points);
-    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let settings = RunSettings { mode: Machine::PlanSolve.into(), ..RunSettings::default() };
     sim.run_to_end(&sim.make_question(settings)).await.unwrap();
     sent(&sim.clients[1])
 }
@@ -207,7 +207,7 @@ async fn entries_that_the_live_log_loses_are_shown_when_the_task_ends() {
     sim.ports.store.before_each(|op| async move {
         if op.kind == OpKind::WriteLive { StoreFault::NotDone } else { StoreFault::None }
     });
-    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let settings = RunSettings { mode: Machine::PlanSolve.into(), ..RunSettings::default() };
     let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
     for client in [0, 1] {
         let frames = sent(&sim.clients[client]);

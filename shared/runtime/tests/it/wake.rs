@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Machine, RunSettings};
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::serve::{LoadedRun, request_stop};
 use djinn_testkit::memory::{Op, OpKind, StoreFault};
@@ -176,7 +176,7 @@ async fn in_order(turns: &Turns, stop_after: Option<Duration>) {
             StoreFault::None
         }
     });
-    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let settings = RunSettings { mode: Machine::PlanSolve.into(), ..RunSettings::default() };
     let question = sim.make_question(settings);
     if let Some(after) = stop_after {
         let (ports, key, user) =

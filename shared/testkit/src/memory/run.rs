@@ -307,7 +307,7 @@ fn is_same(current: &Lease, lease: &Lease) -> bool {
 fn new_meta(spec: &RunSpec, new: &NewRun) -> RunMeta {
     let lease = new.lease.clone();
     RunMeta {
-        mode: spec.settings.mode,
+        mode: spec.settings.mode.clone(),
         started_at_ms: new.record.at_ms,
         ended_at_ms: None,
         end_shown: false,

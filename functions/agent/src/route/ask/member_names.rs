@@ -1,7 +1,7 @@
 //! The fields of a question under each endpoint's names.
 
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::settings::{Mode, OutputStyle};
+use djinn_core::settings::{Machine, OutputStyle};
 use djinn_protocol::mode_support::{MODES, ModeRequest, ModeSupport, find_mode};
 use djinn_protocol::request::WholeNumber;
 use djinn_runtime::texts::{ATTACHMENTS, QUESTION};
@@ -91,7 +91,7 @@ impl MemberNames {
 }
 
 /// Parses JoyAgent's number of an agent.
-pub(super) fn parse_agent_type(number: Option<WholeNumber>) -> Result<Mode, ApiError> {
+pub(super) fn parse_agent_type(number: Option<WholeNumber>) -> Result<Machine, ApiError> {
     let number = number.map(|WholeNumber(number)| number);
     find_mode(ModeRequest::AgentType(number)).ok_or_else(|| {
         let describe =
@@ -100,7 +100,7 @@ pub(super) fn parse_agent_type(number: Option<WholeNumber>) -> Result<Mode, ApiE
     })
 }
 
-pub(super) fn parse_mode(word: Option<&str>) -> Result<Mode, ApiError> {
+pub(super) fn parse_mode(word: Option<&str>) -> Result<Machine, ApiError> {
     find_mode(ModeRequest::Word(word))
         .ok_or_else(|| unknown_mode("mode", |support| format!("`{}`", support.mode.as_str())))
 }

@@ -1,6 +1,6 @@
 //! The fields of a question in one form, for all endpoints.
 
-use djinn_core::settings::Mode;
+use djinn_core::settings::Machine;
 use djinn_protocol::mode_support::{ModeRequest, find_mode};
 use djinn_protocol::request::{JoyAgentRequest, RunRequest, WholeNumber};
 
@@ -14,7 +14,7 @@ pub(super) struct QuestionMembers {
     pub(super) request: RunRequest,
     pub(super) files: Vec<NamedFile>,
     /// The mode, or the error for an unknown mode. Reported after the errors of all other fields.
-    pub(super) mode: Result<Mode, ApiError>,
+    pub(super) mode: Result<Machine, ApiError>,
     /// The fields of the request's type that have no effect in this request.
     pub(super) unused: Vec<&'static str>,
 }
@@ -44,7 +44,7 @@ impl QuestionMembers {
 
     fn of_client(
         request: JoyAgentRequest,
-        mode: Result<Mode, ApiError>,
+        mode: Result<Machine, ApiError>,
         unused: impl IntoIterator<Item = &'static str>,
     ) -> Self {
         let (files, messages) =

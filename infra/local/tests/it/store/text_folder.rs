@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use djinn_aws::{Aws, BucketFolder};
 use djinn_core::id::{TenantId, UserId, sha256_hex};
-use djinn_core::settings::Mode;
+use djinn_core::settings::Machine;
 use djinn_local::{BUCKET, Stores, StoresOptions};
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::text_folder::{
@@ -283,7 +283,7 @@ async fn agents_of_a_folder_that_cannot_be_read_stay_as_they_were() {
         )
         .unwrap();
         let (clock, tools) = (ManualClock::new(), Toolbox::default().with_source(Arc::new(source)));
-        let anna = audience("anna", Mode::React);
+        let anna = audience("anna", Machine::React);
         if test.bucket.is_some() {
             tools.list_tools(&clock, &anna).await;
         }
@@ -297,9 +297,9 @@ async fn agents_of_a_folder_that_cannot_be_read_stay_as_they_were() {
     }
 }
 
-fn audience(user: &str, mode: Mode) -> ToolAudience {
+fn audience(user: &str, machine: Machine) -> ToolAudience {
     let user = UserKey { tenant: TenantId::new("t").unwrap(), user: UserId::new(user).unwrap() };
-    ToolAudience { user, mode, output_style: None }
+    ToolAudience { user, mode: machine.into(), output_style: None }
 }
 
 #[tokio::test]
@@ -318,7 +318,7 @@ async fn a_process_asks_for_the_manifest_every_five_seconds_whoever_asks() {
     assert_eq!(test.take_reads(), 0, "nothing is read at the start");
     let ask_all = async || {
         for user in ["anna", "ben", "carl"] {
-            for mode in [Mode::React, Mode::PlanSolve] {
+            for mode in [Machine::React, Machine::PlanSolve] {
                 let audience = audience(user, mode);
                 assert_eq!(tools.list_problems(&clock, &audience).await, [""; 0]);
                 let listed = tools.list_tools(&clock, &audience).await;
@@ -337,13 +337,13 @@ async fn a_process_asks_for_the_manifest_every_five_seconds_whoever_asks() {
     // A broken file stays as it was, which is told once it was read.
     test.write("oracle.md", b"no front matter");
     clock.advance(Duration::from_secs(5));
-    let problems = tools.list_problems(&clock, &audience("anna", Mode::React)).await;
+    let problems = tools.list_problems(&clock, &audience("anna", Machine::React)).await;
     assert!(problems[0].starts_with("@config/agents/oracle.md:1: "), "{problems:?}");
-    let listed = tools.list_tools(&clock, &audience("anna", Mode::React)).await;
+    let listed = tools.list_tools(&clock, &audience("anna", Machine::React)).await;
     assert!(listed.find_tool("oracle").is_some());
     test.write("oracle.md", agent("sibyl").as_bytes());
     clock.advance(Duration::from_secs(5));
-    let listed = tools.list_tools(&clock, &audience("anna", Mode::React)).await;
+    let listed = tools.list_tools(&clock, &audience("anna", Machine::React)).await;
     assert!(listed.find_tool("oracle").is_none() && listed.find_tool("sibyl").is_some());
-    assert_eq!(tools.list_problems(&clock, &audience("anna", Mode::React)).await, [""; 0]);
+    assert_eq!(tools.list_problems(&clock, &audience("anna", Machine::React)).await, [""; 0]);
 }

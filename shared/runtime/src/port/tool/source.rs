@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use djinn_core::input::RunSpec;
-use djinn_core::settings::{Mode, OutputStyle};
+use djinn_core::settings::OutputStyle;
 
 use super::{BoxFuture, Tool};
 use crate::port::UserKey;
@@ -13,8 +13,8 @@ use crate::port::UserKey;
 pub struct ToolAudience {
     /// The user who started the run.
     pub user: UserKey,
-    /// The mode of the run.
-    pub mode: Mode,
+    /// The name of the mode at the root of the run's tree.
+    pub mode: String,
     /// The requested form of the answer, if any.
     pub output_style: Option<OutputStyle>,
 }
@@ -23,7 +23,7 @@ impl ToolAudience {
     /// Returns the audience of a run or a child.
     #[must_use]
     pub fn of(spec: &RunSpec) -> Self {
-        let mode = spec.settings.mode;
+        let mode = spec.settings.mode.clone();
         let output_style = spec.output_style;
         Self { user: UserKey::of(spec), mode, output_style }
     }

@@ -7,7 +7,7 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::WriteId;
 use djinn_core::input::RunSpec;
 use djinn_core::journal::{Journal, Record};
-use djinn_core::settings::{ModelChoice, Role, RunSettings};
+use djinn_core::settings::{ModelChoice, Role};
 use djinn_text::tokens::estimate_tokens;
 
 use super::attached_files::{attach_files, to_file_list};
@@ -127,7 +127,7 @@ fn complete_spec<P: Ports>(ports: &P, question: UserQuestion, view: SessionView)
     let is_owner = spec.shared.is_none();
     RunSpec {
         base_prompt,
-        history_tokens: count_history_tokens(ports, &spec.settings, &view.history),
+        history_tokens: count_history_tokens(ports, &spec, &view.history),
         earlier: view.earlier.filter(|_| is_owner),
         history: view.history,
         ..spec
@@ -151,9 +151,9 @@ fn context_windows<P: Ports>(ports: &P) -> BTreeMap<Role, u64> {
 }
 
 /// Returns the tokens of a history. Estimates if at most half of the window could be used.
-fn count_history_tokens<P: Ports>(ports: &P, settings: &RunSettings, history: &[Exchange]) -> u64 {
-    let role = if settings.mode.has_plan() { Role::Planner } else { Role::React };
-    let window = settings.context.input_limits.get(&role).copied().unwrap_or(u64::MAX);
+fn count_history_tokens<P: Ports>(ports: &P, spec: &RunSpec, history: &[Exchange]) -> u64 {
+    let role = if spec.machine().has_plan() { Role::Planner } else { Role::React };
+    let window = spec.settings.context.input_limits.get(&role).copied().unwrap_or(u64::MAX);
     let texts = || history.iter().flat_map(|exchange| [&exchange.question, &exchange.answer]);
     let bytes: u64 = texts().map(|text| text.len() as u64).sum();
     if bytes <= window / 2 {

@@ -11,7 +11,7 @@ use djinn_core::human::{
 };
 use djinn_core::id::HumanRequestId;
 use djinn_core::language::Language;
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Machine, RunSettings};
 use djinn_core::tool::{EffectClass, ToolOutput, ToolSpec};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
@@ -52,7 +52,7 @@ impl Asking {
     pub(super) fn of(seed: u64) -> Option<Self> {
         [1, 3].contains(&(seed % 5)).then_some(())?;
         let mut rng = Rng::with_seed(seed ^ 0xa5_0000);
-        let mode = if rng.u32(0..3) == 0 { Mode::React } else { Mode::PlanSolve };
+        let mode = if rng.u32(0..3) == 0 { Machine::React } else { Machine::PlanSolve };
         let timeouts = [0, 0, 0, 20, 90, 300];
         let defaults = [TimeoutAction::Skip, TimeoutAction::Confirm, TimeoutAction::Stop];
         let human = HumanSettings {
@@ -71,7 +71,7 @@ impl Asking {
         };
         let tale = Tale::of(seed, mode);
         let unpaid = (rng.u32(0..3) == 0).then(|| tale.payable()[rng.usize(0..3)]);
-        let settings = RunSettings { mode, human, ..RunSettings::default() };
+        let settings = RunSettings { mode: mode.into(), human, ..RunSettings::default() };
         let (write, send) = (rng.u32(0..3) / 2, rng.u32(0..3) / 2);
         let down = (rng.u32(0..3) == 0).then(|| tale.payable()[rng.usize(0..3)]);
         Some(Self { settings, tale, write, send, unpaid, down })

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use djinn_core::entry::Event;
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Machine, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::tool::{OfferedAgents, Tool, Toolbox};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
@@ -32,18 +32,18 @@ pub(super) enum Tale {
 
 impl Tale {
     /// What the seed's run does in this mode; two in five are trees.
-    pub(super) fn of(seed: u64, mode: Mode) -> Self {
+    pub(super) fn of(seed: u64, mode: Machine) -> Self {
         match (mode, [1, 4, 5, 8].contains(&(seed % 10))) {
-            (Mode::React, false) => Self::Plain,
-            (Mode::PlanSolve, false) => Self::Market,
-            (Mode::React, true) => Self::Tree,
-            (Mode::PlanSolve, true) => Self::PlannedTree,
+            (Machine::React, false) => Self::Plain,
+            (Machine::PlanSolve, false) => Self::Market,
+            (Machine::React, true) => Self::Tree,
+            (Machine::PlanSolve, true) => Self::PlannedTree,
         }
     }
 
     /// The same for a run that asks nobody. Without a tree it is always a plan.
     pub(super) fn alone(seed: u64) -> Self {
-        let mode = if seed % 10 == 4 { Mode::React } else { Mode::PlanSolve };
+        let mode = if seed % 10 == 4 { Machine::React } else { Machine::PlanSolve };
         Self::of(seed, mode)
     }
 
@@ -115,10 +115,10 @@ impl Tale {
     /// What is asked for where nobody is asked anything.
     pub(super) fn settings(self) -> RunSettings {
         let mode = match self {
-            Self::Plain | Self::Tree => Mode::React,
-            Self::Market | Self::PlannedTree => Mode::PlanSolve,
+            Self::Plain | Self::Tree => Machine::React,
+            Self::Market | Self::PlannedTree => Machine::PlanSolve,
         };
-        RunSettings { mode, ..RunSettings::default() }
+        RunSettings { mode: mode.into(), ..RunSettings::default() }
     }
 
     /// The run without weather, of which nobody is asked anything.
