@@ -100,7 +100,12 @@ impl Deliverables {
         if part.len() > MAX_LISTED || part.trim_start().starts_with([')', '）', ']', '】']) {
             return false;
         }
-        let is_word = !name.contains(char::is_whitespace) && has_extension(name);
+        let has_extension = name.rsplit_once('.').is_some_and(|(stem, extension)| {
+            let is_word = extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                && extension.bytes().any(|byte| byte.is_ascii_alphabetic());
+            !stem.is_empty() && (1..=8).contains(&extension.len()) && is_word
+        });
+        let is_word = !name.contains(char::is_whitespace) && has_extension;
         let names = find_names(part, self.0.iter().map(String::as_str).collect());
         let name_bytes: usize = names.iter().map(|name| name.len()).sum();
         is_word || (!names.is_empty() && part.trim().len() <= name_bytes + MAX_EXTRA_TEXT)
@@ -112,14 +117,6 @@ fn strip_decoration(part: &str) -> &str {
     let around =
         ['`', '"', '\'', '*', '-', '•', '.', '。', ';', '；', '《', '》', '“', '”', '[', ']'];
     part.trim_matches(|c: char| c.is_whitespace() || around.contains(&c))
-}
-
-fn has_extension(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(stem, extension)| {
-        let is_word = extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            && extension.bytes().any(|byte| byte.is_ascii_alphabetic());
-        !stem.is_empty() && (1..=8).contains(&extension.len()) && is_word
-    })
 }
 
 /// Returns the names within a text. If a name is a part of another, as `a.md` of `data.md`, the longer name

@@ -44,16 +44,15 @@ pub fn fold_character(character: char) -> impl Iterator<Item = char> {
 fn fold_any(character: char) -> impl Iterator<Item = char> {
     let form = DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(std::iter::once(character));
     let visible = form.filter(|character| !is_hidden(*character));
-    visible.flat_map(fold_case).map(|character| {
+    let folded = visible.flat_map(|character| {
+        // A mark stays a mark: the capital of U+0345 would be a letter.
+        let mark = is_combining_mark(character).then_some(character);
+        let letter = mark.is_none().then(|| character.to_uppercase().flat_map(char::to_lowercase));
+        mark.into_iter().chain(letter.into_iter().flatten())
+    });
+    folded.map(|character| {
         if character.is_whitespace() || character == BLANK_BRAILLE { ' ' } else { character }
     })
-}
-
-/// Folds a character's case. A mark stays a mark: the capital of U+0345 would be a letter.
-fn fold_case(character: char) -> impl Iterator<Item = char> {
-    let mark = is_combining_mark(character).then_some(character);
-    let letter = mark.is_none().then(|| character.to_uppercase().flat_map(char::to_lowercase));
-    mark.into_iter().chain(letter.into_iter().flatten())
 }
 
 /// Returns true for an invisible character: Unicode's `Default_Ignorable_Code_Point` and format characters,

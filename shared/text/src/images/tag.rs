@@ -158,26 +158,21 @@ pub(super) fn is_harmless(tag: &Tag<'_>, addresses: &mut KnownAddresses<'_>) -> 
     !HARMFUL_NAMES.contains(&name.as_str())
         && tag.attributes.iter().all(|(attribute, value)| {
             let attribute = attribute.to_ascii_lowercase();
-            let is_link = name == "a" && attribute == "href" && is_link_address(value);
-            let is_plain = is_plain_value(value, attribute == "style");
+            // A link leads to a page, opened only on a click.
+            let is_link = name == "a"
+                && attribute == "href"
+                && (is_url(value) || is_file_name(value))
+                && value.chars().all(|c| c.is_ascii_graphic() && !"\"'`<>\\".contains(c));
+            // Not an address of another host, under any reading.
+            let is_plain = value.chars().all(|next| {
+                next.is_alphanumeric()
+                    || " \t\n-_.%#,;!?+~*'".contains(next)
+                    || (attribute == "style" && next == ':')
+            });
             let is_loaded = ["src", "poster"].contains(&attribute.as_str());
             !attribute.starts_with("on")
                 && (is_link || is_plain || (is_loaded && addresses.is_harmless(value)))
         })
-}
-
-/// Returns true if a value is not an address of another host, under any reading.
-fn is_plain_value(value: &str, is_style: bool) -> bool {
-    let is_plain = |next: char| {
-        next.is_alphanumeric() || " \t\n-_.%#,;!?+~*'".contains(next) || (is_style && next == ':')
-    };
-    value.chars().all(is_plain)
-}
-
-/// Returns true if a link leads to a page, opened only on a click.
-fn is_link_address(value: &str) -> bool {
-    let is_plain = |next: char| next.is_ascii_graphic() && !"\"'`<>\\".contains(next);
-    (is_url(value) || is_file_name(value)) && value.chars().all(is_plain)
 }
 
 /// Returns the rest of a link in place of an image, after the first bracket: `a chart](https://…)`.
