@@ -115,18 +115,17 @@ pub fn find_range(address: IpAddr) -> Option<AddressRange> {
             let row = IPV4_RANGES.iter().find(|(start, bits, _)| lies_in(*start, *bits));
             row.map(|(_, _, range)| *range)
         }
-        IpAddr::V6(address) => find_ipv6_range(address),
-    }
-}
-
-fn find_ipv6_range(address: Ipv6Addr) -> Option<AddressRange> {
-    let lies_in =
-        |start: Ipv6Addr, bits: u32| (start.to_bits() ^ address.to_bits()).leading_zeros() >= bits;
-    let row = IPV6_RANGES.iter().find(|(start, bits, _)| lies_in(*start, *bits));
-    match row {
-        Some((_, _, range)) => Some(*range),
-        None if lies_in(IPV6_GLOBAL.0, IPV6_GLOBAL.1) => None,
-        None => Some(Reserved),
+        IpAddr::V6(address) => {
+            let lies_in = |start: Ipv6Addr, bits: u32| {
+                (start.to_bits() ^ address.to_bits()).leading_zeros() >= bits
+            };
+            let row = IPV6_RANGES.iter().find(|(start, bits, _)| lies_in(*start, *bits));
+            match row {
+                Some((_, _, range)) => Some(*range),
+                None if lies_in(IPV6_GLOBAL.0, IPV6_GLOBAL.1) => None,
+                None => Some(Reserved),
+            }
+        }
     }
 }
 

@@ -45,9 +45,17 @@ impl Hop {
         request: EgressRequest,
     ) -> Result<Self, EgressError> {
         let url = settings.check_url(&request.url)?;
+        let refuse = |why: String| EgressError::InvalidRequest { why };
         let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
-            let (name, value) = parse_header(name, value)?;
+            let name = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| refuse("a header has a name that HTTP does not know".to_owned()))?;
+            if CLIENT_HEADERS.contains(&name.as_str()) {
+                return Err(refuse(format!("the header {name} is not the caller's")));
+            }
+            let mut value = HeaderValue::from_str(value)
+                .map_err(|_| refuse(format!("the header {name} has a line break")))?;
+            value.set_sensitive(true);
             headers.append(name, value);
         }
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
@@ -93,17 +101,4 @@ impl Hop {
         let method = if keeps_method { self.method } else { HttpMethod::Get };
         Ok(Some(Self { url, method, headers, body }))
     }
-}
-
-fn parse_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), EgressError> {
-    let refuse = |why: String| EgressError::InvalidRequest { why };
-    let result = HeaderName::from_bytes(name.as_bytes());
-    let name = result.map_err(|_| refuse("a header has a name that HTTP does not know".into()))?;
-    if CLIENT_HEADERS.contains(&name.as_str()) {
-        return Err(refuse(format!("the header {name} is not the caller's")));
-    }
-    let result = HeaderValue::from_str(value);
-    let mut value = result.map_err(|_| refuse(format!("the header {name} has a line break")))?;
-    value.set_sensitive(true);
-    Ok((name, value))
 }

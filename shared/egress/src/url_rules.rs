@@ -74,22 +74,20 @@ impl EgressSettings {
 /// Checks a host by form: an address in full, a name for local networks.
 fn check_host(host: &Host<&str>) -> Result<(), AddressProblem> {
     let address = match host {
-        Host::Domain(name) if is_local_name(name) => return Err(AddressProblem::LocalName),
-        Host::Domain(_) => return Ok(()),
+        Host::Domain(name) => {
+            let name = name.trim_end_matches('.');
+            let is_below = |suffix: &&str| {
+                name.strip_suffix(*suffix)
+                    .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+            };
+            // Resolvers append the local domain to a name without a dot.
+            let is_local = !name.contains('.') || LOCAL_SUFFIXES.iter().any(is_below);
+            return if is_local { Err(AddressProblem::LocalName) } else { Ok(()) };
+        }
         Host::Ipv4(address) => IpAddr::V4(*address),
         Host::Ipv6(address) => IpAddr::V6(*address),
     };
     find_range(address).map_or(Ok(()), |range| Err(AddressProblem::Literal(range)))
-}
-
-/// Returns true for a name of local networks. A name without a dot counts as local, because resolvers append
-/// the local domain.
-fn is_local_name(name: &str) -> bool {
-    let name = name.trim_end_matches('.');
-    let is_below = |suffix: &&str| {
-        name.strip_suffix(*suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    };
-    !name.contains('.') || LOCAL_SUFFIXES.iter().any(is_below)
 }
 
 pub(crate) fn refuse_url(url: &str, why: AddressProblem) -> EgressError {
