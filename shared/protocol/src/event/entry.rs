@@ -3,7 +3,7 @@
 use djinn_core::entry::{Entry, Event, RunResult};
 use djinn_core::error_code::Failure;
 use djinn_core::human::HumanRequest;
-use djinn_core::id::{MessageId, UserId};
+use djinn_core::id::MessageId;
 use djinn_core::input::ModelChanged;
 
 use super::{
@@ -103,7 +103,9 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             let child = entry.path.with_child(child.clone()).to_string();
             Shown::ChildEnded { child, status, text, files, failure, spent }
         }
-        Event::UserMessageAdded { by, text } => Shown::user_message_added(by, text),
+        Event::UserMessageAdded { by, text } => {
+            Shown::UserMessageAdded { by: Some(by.as_str()), text }
+        }
         Event::HumanRequested { group, reasoning, risk, estimate, requests } => {
             let risk = *risk;
             let estimate = PublicEstimate::new(estimate);
@@ -123,10 +125,6 @@ impl<'a> Shown<'a> {
 
     fn model_delayed(message: &'a MessageId, until_ms: i64, failure: &'a Failure) -> Self {
         Self::ModelDelayed { message, until_ms, failure: PublicFailure::new(failure) }
-    }
-
-    fn user_message_added(by: &'a UserId, text: &'a str) -> Self {
-        Self::UserMessageAdded { by: Some(by.as_str()), text }
     }
 
     fn run_ended(result: &'a RunResult, links: &SessionLinks) -> Self {

@@ -17,7 +17,7 @@ pub struct PublicUsage {
     /// The duration in milliseconds.
     pub took_ms: u64,
     /// The cost in millionths of a US dollar; absent if the model has no price.
-    #[serde(skip_serializing_if = "is_free")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub micro_usd: u64,
 }
 
@@ -34,7 +34,7 @@ pub struct PublicSpending {
     /// The sum of all model calls.
     pub usage: PublicUsage,
     /// The number of model calls of unknown cost, after the loss of a process; `usage` contains an estimate.
-    #[serde(skip_serializing_if = "is_none_lost")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub lost_calls: u32,
 }
 
@@ -103,12 +103,6 @@ impl PublicEstimate {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_free(micro_usd: &u64) -> bool {
-    *micro_usd == 0
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_none_lost(calls: &u32) -> bool {
-    *calls == 0
+fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
 }

@@ -25,10 +25,6 @@ impl ToolSchemas {
     pub fn new(find: impl Fn(&str, Language) -> Option<Value> + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
-
-    fn find_schema(&self, tool: &str, language: Language) -> Option<Value> {
-        (self.0)(tool, language)
-    }
 }
 
 impl Translator {
@@ -45,15 +41,22 @@ impl Translator {
         let mut events = Vec::with_capacity(requests.len() * 2);
         for human_request in requests {
             self.open_requests.insert(human_request.id.clone(), human_request.clone());
+            let call = human_request.subject.call().map(|(call, ..)| call);
+            let turn = call.and_then(|call| call.message().turn_number()).unwrap_or_default();
+            // The other requests of the group have separate events.
+            let others = requests.iter().filter(|other| other.id != human_request.id);
+            let others = others.map(|other| json!({"feedbackId": other.id}));
+            let planned_actions: Vec<Value> =
+                planned_action(human_request).into_iter().chain(others).collect();
             let mut request = json!({
                 "type": "human_feedback_required",
                 "feedbackId": human_request.id,
                 "requestId": self.question_label,
                 "agentName": agent_name(human_request),
-                "currentStep": current_step(human_request),
+                "currentStep": turn,
                 "requestType": request_type(&human_request.subject),
                 "requestData": {
-                    "plannedActions": planned_actions(human_request, requests),
+                    "plannedActions": planned_actions,
                     "reasoning": reasoning,
                     "riskLevel": risk,
                     "estimatedCost": cost_to_json(estimate),
@@ -131,7 +134,7 @@ impl Translator {
         arguments: &Map<String, Value>,
     ) -> Value {
         let tool = human_request.subject.call().map(|(_, tool, _)| tool);
-        let schema = tool.and_then(|tool| self.schemas.as_ref()?.find_schema(tool, self.language));
+        let schema = tool.and_then(|tool| (self.schemas.as_ref()?.0)(tool, self.language));
         let schema = schema.unwrap_or_default();
         let fields = arguments.iter().map(|(name, value)| {
             let of_schema = schema.get("properties").and_then(|members| members.get(name));
@@ -196,14 +199,6 @@ pub(super) fn changeable_parameters(about: &Subject) -> Option<Map<String, Value
     }
 }
 
-/// Returns the planned action, with the ids of the other requests of the group, because each has a separate
-/// event.
-fn planned_actions(ask: &HumanRequest, beside: &[HumanRequest]) -> Vec<Value> {
-    let others = beside.iter().filter(|other| other.id != ask.id);
-    let others = others.map(|other| json!({"feedbackId": other.id}));
-    planned_action(ask).into_iter().chain(others).collect()
-}
-
 fn planned_action(ask: &HumanRequest) -> Option<Value> {
     let parameters = ask.subject.parameters()?;
     let (tool, step) = match &ask.subject {
@@ -249,12 +244,6 @@ fn agent_name(ask: &HumanRequest) -> &'static str {
         | Subject::ModelInterrupt { .. }
         | Subject::BudgetExtension { .. } => "react",
     }
-}
-
-/// Returns the turn of the request.
-fn current_step(ask: &HumanRequest) -> u32 {
-    let call = ask.subject.call().map(|(call, ..)| call);
-    call.and_then(|call| call.message().turn_number()).unwrap_or_default()
 }
 
 fn request_type(about: &Subject) -> &'static str {

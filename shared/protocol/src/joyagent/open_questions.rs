@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::Translator;
 use super::human_request::changeable_parameters;
 use djinn_core::budget::format_dollars;
-use djinn_core::human::{ASK_USER, HumanRequest, Subject, TopUp, parse_questions};
+use djinn_core::human::{ASK_USER, HumanRequest, Subject, parse_questions};
 use djinn_core::id::FileName;
 use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
 use djinn_core::tool::Risk;
@@ -20,12 +20,9 @@ impl Translator {
     pub(super) fn open_questions(&self) -> Option<String> {
         let questions: Vec<String> =
             self.open_requests.values().map(|ask| self.request_line(ask)).collect();
-        (!questions.is_empty())
-            .then(|| format!("{}\n\n{}", questions.join("\n"), self.response_hint()))
-    }
-
-    /// Returns the words accepted as a response, in the language of the request.
-    fn response_hint(&self) -> String {
+        if questions.is_empty() {
+            return None;
+        }
         let is_question = |ask: &HumanRequest| matches!(&ask.subject, Subject::Call { tool, .. } if tool == ASK_USER);
         let all_are_questions = self.open_requests.values().all(is_question);
         let mut can_change = self.open_requests.values().filter(|ask| !is_question(ask));
@@ -37,7 +34,7 @@ impl Translator {
         if one_can_change {
             hint.push_str(Wording::ChangeByWord.text(self.language));
         }
-        hint
+        Some(format!("{}\n\n{hint}", questions.join("\n")))
     }
 
     fn request_line(&self, ask: &HumanRequest) -> String {
@@ -51,11 +48,18 @@ impl Translator {
                     .join("\n")
             }
             Subject::Call { tool, arguments, .. } => {
-                let plan = (tool == PLANNING_TOOL).then(|| self.plan_lines(arguments)).flatten();
-                plan.unwrap_or_else(|| {
-                    let lines = argument_lines(arguments);
-                    format!("- `{tool}` ({}){lines}", self.risk_label(ask.risk))
-                })
+                if tool == PLANNING_TOOL
+                    && let Some(plan) = self.plan_lines(arguments)
+                {
+                    return plan;
+                }
+                let risk = match ask.risk {
+                    Risk::Low => Wording::LowRisk,
+                    Risk::Medium => Wording::MediumRisk,
+                    Risk::High => Wording::HighRisk,
+                };
+                let lines = argument_lines(arguments);
+                format!("- `{tool}` ({}){lines}", risk.text(self.language))
             }
             Subject::CallInterrupt { tool, interrupt, .. } => {
                 format!("- `{tool}`: {} ({})", interrupt.message, interrupt.code)
@@ -64,7 +68,11 @@ impl Translator {
                 format!("- {} ({})", interrupt.message, interrupt.code)
             }
             Subject::BudgetExtension { used_up, offer: more } => {
-                self.budget_line(&used_up.detail, *more)
+                let tokens = more.tokens.to_string();
+                let dollars = format_dollars(more.micro_usd);
+                let spent = used_up.detail.as_str();
+                let values = [("spent", spent), ("tokens", &tokens), ("dollars", &dollars)];
+                Wording::ExtendBudget.fill(self.language, &values)
             }
             Subject::StepReview { step, details } => {
                 let question = Wording::MayStepBegin.text(self.language);
@@ -91,49 +99,26 @@ impl Translator {
             plan.steps().iter().zip(1..).map(|(step, nth)| format!("{nth}. {}", step.label()));
         Some([title].into_iter().chain(steps).collect::<Vec<_>>().join("\n"))
     }
-
-    fn risk_label(&self, risk: Risk) -> &'static str {
-        let risk = match risk {
-            Risk::Low => Wording::LowRisk,
-            Risk::Medium => Wording::MediumRisk,
-            Risk::High => Wording::HighRisk,
-        };
-        risk.text(self.language)
-    }
-
-    fn budget_line(&self, spent: &str, more: TopUp) -> String {
-        let tokens = more.tokens.to_string();
-        let dollars = format_dollars(more.micro_usd);
-        let values = [("spent", spent), ("tokens", &tokens), ("dollars", &dollars)];
-        Wording::ExtendBudget.fill(self.language, &values)
-    }
 }
 
 /// Returns the arguments of a call, an argument per line.
 fn argument_lines(arguments: &Map<String, Value>) -> String {
     let first_arguments = arguments.iter().take(MAX_ARGUMENTS);
-    let mut lines: String = first_arguments
-        .map(|(name, value)| format!("\n  - {name}: {}", value_line(value)))
-        .collect();
+    let lines = first_arguments.map(|(name, value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(MAX_VALUE) {
+            Some((end, _)) => {
+                format!("\n  - {name}: {}…", line.get(..end).unwrap_or_default())
+            }
+            None => format!("\n  - {name}: {line}"),
+        }
+    });
+    let mut lines: String = lines.collect();
     if arguments.len() > MAX_ARGUMENTS {
         lines.push_str("\n  - …");
     }
     lines
-}
-
-/// Returns a value on one line, so that no value looks like another argument; long values are cut.
-fn value_line(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            value.to_string()
-        }
-    };
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_VALUE) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
 }
 
 #[cfg(test)]

@@ -200,7 +200,15 @@ impl Translator {
             text.clone_into(&mut search.shown_text);
         }
         let is_news = is_final || !rest.is_empty();
-        let answer = is_news.then(|| self.answer_event(path, rest, is_final, at_ms)).flatten();
+        let search = self.searches.get(path).filter(|_| is_news);
+        let answer = search.map(|search| {
+            let map = json!({
+                "requestId": self.request, "query": search.query, "searchResult": {"query": [], "docs": []},
+                "answer": rest, "isFinal": is_final, "messageType": "report", "agentType": self.agent_type(),
+            });
+            let event = self.search_event(&format!("{path}.report"), path, map, at_ms);
+            AgentResponse { is_final, ..event }
+        });
         retracted.into_iter().chain(answer).collect()
     }
 
@@ -218,22 +226,6 @@ impl Translator {
             "agentType": self.agent_type(),
         });
         Some(self.search_event(&format!("{path}.report"), path, map, at_ms))
-    }
-
-    fn answer_event(
-        &self,
-        path: &Path,
-        piece: &str,
-        is_final: bool,
-        at_ms: i64,
-    ) -> Option<AgentResponse> {
-        let search = self.searches.get(path)?;
-        let map = json!({
-            "requestId": self.request, "query": search.query, "searchResult": {"query": [], "docs": []},
-            "answer": piece, "isFinal": is_final, "messageType": "report", "agentType": self.agent_type(),
-        });
-        let event = self.search_event(&format!("{path}.report"), path, map, at_ms);
-        Some(AgentResponse { is_final, ..event })
     }
 
     fn findings_event(
