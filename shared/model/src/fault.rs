@@ -94,7 +94,15 @@ impl ModelFault {
         if error.downcast_ref::<std::string::FromUtf8Error>().is_some() {
             return Self::new(ModelErrorKind::Unreadable, "the reply is not UTF-8");
         }
-        let cause = root_cause(error);
+        let mut innermost: &dyn std::error::Error = error.as_ref();
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        // The message of the outermost error has the URL.
+        let cause = match error.downcast_ref::<reqwest::Error>() {
+            Some(error) if error.source().is_none() => "the connection failed".to_owned(),
+            _ => innermost.to_string(),
+        };
         if has_reply {
             return Self::new(ModelErrorKind::BrokenOff, format!("{host} broke off: {cause}"));
         }
@@ -132,21 +140,6 @@ impl ModelFault {
             usage,
         }
     }
-}
-
-/// Returns the innermost message of an error chain: `Connection refused (os error 111)`. Never contains a
-/// URL.
-fn root_cause(error: &BoxError) -> String {
-    let mut cause: &dyn std::error::Error = error.as_ref();
-    if let Some(error) = cause.downcast_ref::<reqwest::Error>()
-        && error.source().is_none()
-    {
-        return "the connection failed".to_owned();
-    }
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]

@@ -92,20 +92,17 @@ impl Prices {
     /// the name without the date.
     pub(crate) fn of(&self, model: &str) -> Option<Price> {
         let find_price = |name: &str| self.0.get(name).or_else(|| LIST_PRICES.get(name));
-        let entry = find_price(model).or_else(|| find_price(strip_date(model)?))?;
+        // A trailing date: `-20250929` or `-2025-04-14`.
+        let is_date = |end: &str| end.chars().all(|c| c.is_ascii_digit() || c == '-');
+        let without_date = |length: usize| {
+            let (name, end) = model.split_at_checked(model.len().checked_sub(length)?)?;
+            let digits = end.chars().filter(char::is_ascii_digit).count();
+            (end.starts_with('-') && is_date(end) && digits == 8).then_some(name)
+        };
+        let undated = || without_date(11).or_else(|| without_date(9));
+        let entry = find_price(model).or_else(|| find_price(undated()?))?;
         Some(Price { input: entry.input, cached_input: entry.cached_input, output: entry.output })
     }
-}
-
-/// Returns a name without a trailing date: `-20250929` or `-2025-04-14`.
-fn strip_date(model: &str) -> Option<&str> {
-    let is_date = |end: &&str| end.chars().all(|c| c.is_ascii_digit() || c == '-');
-    let without = |length: usize| {
-        let (name, end) = model.split_at_checked(model.len().checked_sub(length)?)?;
-        let digits = end.chars().filter(char::is_ascii_digit).count();
-        (end.starts_with('-') && is_date(&end) && digits == 8).then_some(name)
-    };
-    without(11).or_else(|| without(9))
 }
 
 #[cfg(test)]

@@ -42,7 +42,18 @@ impl ThinkSplitter {
                         self.stage = ThinkStage::Answer;
                     }
                 }
-                ThinkStage::InThought => self.scan_thought(tell),
+                ThinkStage::InThought => {
+                    if let Some((thought, rest)) = self.buffer.split_once(CLOSE) {
+                        emit_text(TextKind::Reasoning, thought, tell);
+                        self.buffer = rest.to_owned();
+                        self.stage = ThinkStage::AfterThought;
+                    } else {
+                        let certain = self.buffer.len() - partial_mark_len(&self.buffer, CLOSE);
+                        let tail = self.buffer.split_off(certain);
+                        emit_text(TextKind::Reasoning, &self.buffer, tell);
+                        self.buffer = tail;
+                    }
+                }
                 ThinkStage::AfterThought => {
                     self.buffer = self.buffer.trim_start().to_owned();
                     if !self.buffer.is_empty() {
@@ -70,19 +81,6 @@ impl ThinkSplitter {
             ThinkStage::AfterThought => {}
         }
         self.stage = ThinkStage::Answer;
-    }
-
-    fn scan_thought(&mut self, tell: &mut dyn FnMut(TextKind, &str)) {
-        if let Some((thought, rest)) = self.buffer.split_once(CLOSE) {
-            emit_text(TextKind::Reasoning, thought, tell);
-            self.buffer = rest.to_owned();
-            self.stage = ThinkStage::AfterThought;
-            return;
-        }
-        let certain = self.buffer.len() - partial_mark_len(&self.buffer, CLOSE);
-        let tail = self.buffer.split_off(certain);
-        emit_text(TextKind::Reasoning, &self.buffer, tell);
-        self.buffer = tail;
     }
 }
 

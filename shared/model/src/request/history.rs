@@ -16,6 +16,11 @@ use crate::struct_parse;
 use crate::tool_names::ToolNames;
 use crate::wire_id::wire_id;
 
+/// Names of models whose templates, also at other hosts, allow only the model's own reply after results:
+/// "Unexpected role 'user' after role 'tool'".
+const MISTRAL_FAMILIES: [&str; 7] =
+    ["mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral"];
+
 /// Returns the messages with calls and results in the provider's interface.
 pub(super) fn native_messages(
     model: &ModelSettings,
@@ -24,7 +29,8 @@ pub(super) fn native_messages(
     thinks: bool,
 ) -> Vec<ChatMessage> {
     let by = super::model_id(model);
-    let joins_results = refuses_user_after_results(&model.model);
+    let model_name = model.model.to_ascii_lowercase();
+    let joins_results = MISTRAL_FAMILIES.iter().any(|family| model_name.contains(family));
     let mut messages = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         match message {
@@ -72,15 +78,6 @@ pub(super) fn native_messages(
         stable.options = Some(options);
     }
     messages
-}
-
-/// Returns true if a model's template allows only the model's own reply after results: "Unexpected role
-/// 'user' after role 'tool'", at Mistral and other hosts of its models.
-fn refuses_user_after_results(model: &str) -> bool {
-    let model = model.to_ascii_lowercase();
-    ["mistral", "mixtral", "ministral", "magistral", "codestral", "devstral", "pixtral"]
-        .iter()
-        .any(|family| model.contains(family))
 }
 
 /// Appends a text to the last result at the end of a conversation. Returns false if the conversation has

@@ -178,19 +178,17 @@ fn apply_effort(
         (_, Some(Thinking::Medium)) => Some(ReasoningEffort::Medium),
         (_, Some(Thinking::High)) => Some(ReasoningEffort::High),
         (_, Some(Thinking::Tokens(tokens))) => Some(ReasoningEffort::Budget(tokens)),
-        (_, None) => neutral_effort(model),
-    }
-}
-
-/// Returns a neutral effort, set only to keep genai from stripping the name's suffix.
-fn neutral_effort(model: &ModelSettings) -> Option<ReasoningEffort> {
-    let ends_in_effort =
-        model.model.rsplit_once('-').is_some_and(|(_, ending)| EFFORTS.contains(&ending));
-    match model.provider.as_str() {
-        "openai_resp" => Some(ReasoningEffort::Budget(0)),
-        "ollama" | "ollama_cloud" | "cohere" => None,
-        _ if model.provider.is_bedrock() => None,
-        _ => ends_in_effort.then_some(ReasoningEffort::Zero),
+        // A neutral effort only keeps genai from stripping the name's suffix.
+        (_, None) => match model.provider.as_str() {
+            "openai_resp" => Some(ReasoningEffort::Budget(0)),
+            "ollama" | "ollama_cloud" | "cohere" => None,
+            _ if model.provider.is_bedrock() => None,
+            _ => {
+                let ending = model.model.rsplit_once('-').map(|(_, ending)| ending);
+                let ends_in_effort = ending.is_some_and(|ending| EFFORTS.contains(&ending));
+                ends_in_effort.then_some(ReasoningEffort::Zero)
+            }
+        },
     }
 }
 

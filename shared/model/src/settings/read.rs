@@ -199,29 +199,22 @@ fn read_roles(
     roles: Map<String, Value>,
     check_name: &impl Fn(&str, String) -> Result<String, SettingsError>,
 ) -> Result<BTreeMap<String, String>, SettingsError> {
-    roles.into_iter().map(|(role, value)| read_role(path, role, &value, check_name)).collect()
-}
-
-fn read_role(
-    path: &str,
-    role: String,
-    value: &Value,
-    check_name: &impl Fn(&str, String) -> Result<String, SettingsError>,
-) -> Result<(String, String), SettingsError> {
-    let path = format!("{path}.{role}");
     let words = || Role::ALL.iter().map(|role| role.as_str()).chain(LATER_ROLES.iter().copied());
-    if !words().any(|word| word == role) {
-        let words: Vec<_> = words().collect();
-        return Err(SettingsError::new(
-            path,
-            format!("is not a role; there are {}", words.join(", ")),
-        ));
-    }
-    let name = value
-        .as_str()
-        .ok_or_else(|| SettingsError::wrong_value(path.as_str(), "a model's name", value))?;
-    let name = check_name(&path, name.to_owned())?;
-    Ok((role, name))
+    let read_role = |(role, value): (String, Value)| {
+        let path = format!("{path}.{role}");
+        if !words().any(|word| word == role) {
+            let words: Vec<_> = words().collect();
+            return Err(SettingsError::new(
+                path,
+                format!("is not a role; there are {}", words.join(", ")),
+            ));
+        }
+        let name = value
+            .as_str()
+            .ok_or_else(|| SettingsError::wrong_value(path.as_str(), "a model's name", &value))?;
+        Ok((role, check_name(&path, name.to_owned())?))
+    };
+    roles.into_iter().map(read_role).collect()
 }
 
 fn read_model(
@@ -230,7 +223,14 @@ fn read_model(
     var: VarLookup<'_>,
 ) -> Result<ModelSettings, SettingsError> {
     let mut fields = ObjectReader::new(path, value)?;
-    let provider = read_provider(&mut fields)?;
+    let word = fields
+        .take_text(&member::PROVIDER)?
+        .ok_or_else(|| SettingsError::new(fields.path_of(&member::PROVIDER), "is missing"))?;
+    let provider = Provider::parse(&word).ok_or_else(|| {
+        let path = fields.path_of(&member::PROVIDER);
+        let choices = list_choices(Provider::all().map(Provider::as_str));
+        SettingsError::wrong_value(path, &choices, &Value::String(word))
+    })?;
     let name = fields
         .take_text(&member::MODEL)?
         .ok_or_else(|| SettingsError::new(fields.path_of(&member::MODEL), "is missing"))?;
@@ -263,19 +263,6 @@ fn read_model(
     }
     fields.reject_unknown()?;
     Ok(model)
-}
-
-fn read_provider(fields: &mut ObjectReader) -> Result<Provider, SettingsError> {
-    let word = fields
-        .take_text(&member::PROVIDER)?
-        .ok_or_else(|| SettingsError::new(fields.path_of(&member::PROVIDER), "is missing"))?;
-    Provider::parse(&word).ok_or_else(|| {
-        SettingsError::wrong_value(
-            fields.path_of(&member::PROVIDER),
-            &list_choices(Provider::all().map(Provider::as_str)),
-            &Value::String(word),
-        )
-    })
 }
 
 fn read_key(
