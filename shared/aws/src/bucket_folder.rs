@@ -73,32 +73,25 @@ impl AwsStore {
 impl BucketFolder {
     /// Reads the manifest, if changed.
     async fn update_manifest(&self, cache: &mut KnownTexts) -> Result<(), TextFolderError> {
-        let object = match self.read_small(MANIFEST, cache.etag.as_deref(), MAX_MANIFEST).await {
-            Ok(object) => object,
-            Err(ReadFailure::NotModified) => return Ok(()),
-            Err(failure) => return Err(self.manifest_error(&failure)),
-        };
-        let entries = parse_manifest(&object.bytes, self.depth).map_err(|error| {
-            TextFolderError(format!("{}/{MANIFEST} {error}: publish the folder again", self.path()))
-        });
-        (cache.etag, cache.entries) = (object.etag, Some(entries));
-        Ok(())
-    }
-
-    fn manifest_error(&self, failure: &ReadFailure) -> TextFolderError {
-        let rest = match failure {
-            ReadFailure::Missing => "is not there: publish the folder".to_owned(),
-            ReadFailure::TooLong => {
-                format!("has more than {MAX_MANIFEST} bytes: publish the folder again")
+        let error =
+            |problem: &str| TextFolderError(format!("{}/{MANIFEST} {problem}", self.path()));
+        match self.read_small(MANIFEST, cache.etag.as_deref(), MAX_MANIFEST).await {
+            Ok(object) => {
+                let entries = parse_manifest(&object.bytes, self.depth)
+                    .map_err(|problem| error(&format!("{problem}: publish the folder again")));
+                (cache.etag, cache.entries) = (object.etag, Some(entries));
+                Ok(())
             }
-            ReadFailure::Refused(code) => {
-                format!("cannot be read ({code}): let the functions read `config/` of the bucket")
+            Err(ReadFailure::NotModified) => Ok(()),
+            Err(ReadFailure::Missing) => Err(error("is not there: publish the folder")),
+            Err(ReadFailure::TooLong) => {
+                Err(error(&format!("has more than {MAX_MANIFEST} bytes: publish the folder again")))
             }
-            ReadFailure::NotModified | ReadFailure::Unreachable => {
-                "cannot be reached: it is tried again".to_owned()
-            }
-        };
-        TextFolderError(format!("{}/{MANIFEST} {rest}", self.path()))
+            Err(ReadFailure::Refused(code)) => Err(error(&format!(
+                "cannot be read ({code}): let the functions read `config/` of the bucket"
+            ))),
+            Err(ReadFailure::Unreachable) => Err(error("cannot be reached: it is tried again")),
+        }
     }
 
     /// Reads the new listed texts, several at once. After a failure, the texts already read are kept.

@@ -20,7 +20,7 @@ where
     }
     let text = format!("{operation} on {on}: {}", DisplayErrorContext(error));
     let text = text.chars().take(MAX_TEXT).collect();
-    if is_misconfigured(code) {
+    if MISCONFIGURED.contains(&code) {
         tracing::error!(operation, on, code, "denied: check the name and the function's policy");
         StoreError::Denied(text)
     } else {
@@ -59,21 +59,18 @@ pub(crate) struct AwsRequest<'a> {
 /// Maximum length of an error text. The rest would be the SDK's debug output of the response.
 const MAX_TEXT: usize = 500;
 
-/// Returns true for codes of a wrong deployment.
-fn is_misconfigured(code: &str) -> bool {
-    matches!(
-        code,
-        "AccessDenied"
-            | "AccessDeniedException"
-            | "IncompleteSignature"
-            | "InvalidSignatureException"
-            | "NoSuchBucket"
-            | "ResourceNotFoundException"
-            | "SignatureDoesNotMatch"
-            | "UnrecognizedClientException"
-            | "ValidationException"
-    )
-}
+/// Codes of a wrong deployment.
+const MISCONFIGURED: [&str; 9] = [
+    "AccessDenied",
+    "AccessDeniedException",
+    "IncompleteSignature",
+    "InvalidSignatureException",
+    "NoSuchBucket",
+    "ResourceNotFoundException",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+    "ValidationException",
+];
 
 /// The code for a failed condition of a transaction's item.
 pub(crate) const CONDITION_FAILED: &str = "ConditionalCheckFailed";

@@ -76,31 +76,30 @@ impl LambdaInvoker {
     pub fn wait_at_most(self, wait_at_most: Option<Duration>) -> Self {
         Self { wait_at_most, ..self }
     }
-
-    async fn invoke_executor(clients: Arc<Clients>, payload: String) -> Result<(), StoreError> {
-        let Some(executor) = &clients.settings.executor else {
-            return Err(StoreError::Denied(format!("{} is not set", EXECUTOR.name)));
-        };
-        let request = clients
-            .lambda()
-            .await
-            .invoke()
-            .function_name(executor)
-            .invocation_type(InvocationType::Event)
-            .payload(Blob::new(payload));
-        match Box::pin(request.send()).await {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                Err(store_error(AwsRequest { operation: "Invoke", on: executor }, &error))
-            }
-        }
-    }
 }
 
 impl Invoker for LambdaInvoker {
     async fn kick_run(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
         let payload = RunInvocation::new(key, hops).to_json()?;
-        let invocation = Self::invoke_executor(Arc::clone(&self.clients), payload);
+        let clients = Arc::clone(&self.clients);
+        let invocation = async move {
+            let Some(executor) = &clients.settings.executor else {
+                return Err(StoreError::Denied(format!("{} is not set", EXECUTOR.name)));
+            };
+            let request = clients
+                .lambda()
+                .await
+                .invoke()
+                .function_name(executor)
+                .invocation_type(InvocationType::Event)
+                .payload(Blob::new(payload));
+            match Box::pin(request.send()).await {
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    Err(store_error(AwsRequest { operation: "Invoke", on: executor }, &error))
+                }
+            }
+        };
         let Some(wait_at_most) = self.wait_at_most else {
             return invocation.await;
         };

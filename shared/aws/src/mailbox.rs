@@ -39,10 +39,18 @@ impl Mailbox for AwsStore {
     }
 
     async fn delete_mail(&self, key: &RunKey, ids: &[String]) -> Result<(), StoreError> {
-        stream::iter(ids)
-            .map(Ok)
-            .try_for_each_concurrent(DELETED_AT_ONCE, |id| self.delete_message(key, id))
-            .await
+        let client = self.dynamodb().await;
+        let delete_message = |id: &String| {
+            let item = MailItem::key(key, id).into_attributes();
+            let request = client.delete_item().table_name(self.table()).set_key(Some(item));
+            async move {
+                let result = retry_throttled(RetrySchedule::MAIL, || request.clone().send()).await;
+                result
+                    .map(drop)
+                    .map_err(|error| store_error(self.table_request("DeleteItem"), &error))
+            }
+        };
+        stream::iter(ids).map(Ok).try_for_each_concurrent(DELETED_AT_ONCE, delete_message).await
     }
 }
 
@@ -67,19 +75,6 @@ impl AwsStore {
                 Ok(None)
             }
             result => result,
-        }
-    }
-
-    async fn delete_message(&self, key: &RunKey, id: &str) -> Result<(), StoreError> {
-        let request = self
-            .dynamodb()
-            .await
-            .delete_item()
-            .table_name(self.table())
-            .set_key(Some(MailItem::key(key, id).into_attributes()));
-        match retry_throttled(RetrySchedule::MAIL, || request.clone().send()).await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(store_error(self.table_request("DeleteItem"), &error)),
         }
     }
 }

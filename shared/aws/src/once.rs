@@ -22,21 +22,20 @@ impl WriteOnceObjects {
         object: &str,
         write: impl Future<Output = Result<(), E>>,
     ) -> Result<(), E> {
-        let cell = self.cell_of(object);
+        let cell = {
+            let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, cell)) = entries.iter().find(|(other, _)| other == object) {
+                Arc::clone(cell)
+            } else {
+                if entries.len() == MAX_CELLS {
+                    entries.pop_front();
+                }
+                let cell = Arc::new(OnceCell::new());
+                entries.push_back((object.to_owned(), Arc::clone(&cell)));
+                cell
+            }
+        };
         cell.get_or_try_init(|| write).await.copied()
-    }
-
-    fn cell_of(&self, object: &str) -> Arc<OnceCell<()>> {
-        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, cell)) = entries.iter().find(|(other, _)| other == object) {
-            return Arc::clone(cell);
-        }
-        if entries.len() == MAX_CELLS {
-            entries.pop_front();
-        }
-        let cell = Arc::new(OnceCell::new());
-        entries.push_back((object.to_owned(), Arc::clone(&cell)));
-        cell
     }
 }
 

@@ -27,7 +27,12 @@ pub struct SignedRequest<'a> {
 /// [`LOCAL_ACCESS_KEY`]. The age of the signature is not checked.
 #[must_use]
 pub fn is_signed(request: SignedRequest<'_>, key: &Secret) -> bool {
-    signature_pair(request, key).is_some_and(|(actual, expected)| are_equal(&actual, &expected))
+    signature_pair(request, key).is_some_and(|(actual, expected)| {
+        // Texts of equal length are compared in constant time.
+        let pairs = actual.bytes().zip(expected.bytes());
+        let differ = pairs.fold(0, |differ, (a, b)| differ | (a ^ b));
+        actual.len() == expected.len() && differ == 0
+    })
 }
 
 /// Returns the actual and the expected signature.
@@ -80,12 +85,6 @@ fn parse_amz_date(text: &str) -> Option<SystemTime> {
     let text = format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z");
     let time = DateTime::from_str(&text, DateTimeFormat::DateTime).ok()?;
     SystemTime::try_from(time).ok()
-}
-
-/// Compares two texts of equal length in constant time.
-fn are_equal(one: &str, other: &str) -> bool {
-    let differ = one.bytes().zip(other.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
-    one.len() == other.len() && differ == 0
 }
 
 #[cfg(test)]

@@ -20,11 +20,6 @@ pub(crate) fn meta_expiry(journal_expires_at_s: i64) -> i64 {
     journal_expires_at_s.saturating_add(META_OUTLIVES_S)
 }
 
-/// Returns the expiry of the journal whose metadata expires at this time.
-fn journal_expiry(meta_expires_at_s: i64) -> i64 {
-    meta_expires_at_s.saturating_sub(META_OUTLIVES_S)
-}
-
 /// A run's metadata. The lease is held while `holder` is set and `until_ms` is in the future.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunItem {
@@ -118,7 +113,7 @@ impl RunItem {
             // An unreadable outline is derived from the journal instead.
             outline: serde_json::from_str(&self.outline).ok(),
             chain_head,
-            journal_expires_at_s: journal_expiry(self.expires),
+            journal_expires_at_s: self.expires.saturating_sub(META_OUTLIVES_S),
         }
     }
 }

@@ -99,6 +99,7 @@ impl AwsStore {
         Ok(Page { records, bytes: page.bytes, has_more: page.has_more })
     }
 
+    /// Reads the texts of a page for verification.
     pub(super) async fn read_text_page(
         &self,
         key: &RunKey,
@@ -107,7 +108,16 @@ impl AwsStore {
     ) -> Result<Page<RecordText>, StoreError> {
         let _turn = self.acquire_page_permit().await;
         let page = self.read_item_page(key, from, size).await?;
-        let texts = page.records.into_iter().map(|item| self.read_remaining_text(item));
+        // A lost or changed object counts as an empty text, which has another hash.
+        let texts = page.records.into_iter().map(|item| async move {
+            check_format(&item)?;
+            let body = skip_unreadable(self.read_body(item.body.clone()).await)?;
+            let round_start = match &item.round_start {
+                Some(round_start) => skip_unreadable(self.read_body(round_start.clone()).await)?,
+                None => None,
+            };
+            Ok(item.into_text(body.unwrap_or_default(), round_start))
+        });
         let records = stream::iter(texts).buffered(FETCHED_AT_ONCE).try_collect().await?;
         Ok(Page { records, bytes: page.bytes, has_more: page.has_more })
     }
@@ -158,18 +168,6 @@ impl AwsStore {
         };
         let text = item.into_text(body, round_start);
         text.decode().map_err(|error| unreadable_record(text.number, &error))
-    }
-
-    /// Reads the texts of a record for verification. A lost or changed object counts as an empty text, which
-    /// has another hash.
-    async fn read_remaining_text(&self, item: RecordItem) -> Result<RecordText, StoreError> {
-        check_format(&item)?;
-        let body = skip_unreadable(self.read_body(item.body.clone()).await)?.unwrap_or_default();
-        let round_start = match &item.round_start {
-            Some(round_start) => skip_unreadable(self.read_body(round_start.clone()).await)?,
-            None => None,
-        };
-        Ok(item.into_text(body, round_start))
     }
 }
 

@@ -75,7 +75,13 @@ impl Parcel {
             let content = packing.pack_stored(file).await?;
             envelope_files.push(EnvelopeFile { name: file.name.clone(), content });
         }
-        let answer = if makes_files(&work) { Some(packing.prepare_answer().await?) } else { None };
+        let answer = match work {
+            // Such work can create files, possibly large.
+            SandboxWork::Python { .. } | SandboxWork::Render { .. } | SandboxWork::Scale { .. } => {
+                Some(packing.prepare_answer().await?)
+            }
+            SandboxWork::Look { .. } | SandboxWork::Extract { .. } => None,
+        };
         let (answer_key, put_answer) = answer.unzip();
         let urls = envelope_files.iter().map(|file| &file.content).chain(&state);
         let mut urls = urls.filter_map(|content| match content {
@@ -120,14 +126,6 @@ impl Parcel {
                 tracing::warn!(%error, "an object of a job is left");
             }
         }
-    }
-}
-
-/// Returns true if the work can create files, possibly large.
-fn makes_files(work: &SandboxWork) -> bool {
-    match work {
-        SandboxWork::Python { .. } | SandboxWork::Render { .. } | SandboxWork::Scale { .. } => true,
-        SandboxWork::Look { .. } | SandboxWork::Extract { .. } => false,
     }
 }
 
