@@ -177,6 +177,15 @@ fn read_numbers(inner: &str) -> Option<Vec<usize>> {
 /// Returns the text without a final list of sources. A heading with other text below, or without text above,
 /// is part of the answer.
 fn strip_source_list(text: &str) -> &str {
+    // A list item, an empty line, or a line that starts with a citation or a URL.
+    let is_source = |line: &str| {
+        let line = line.trim();
+        let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
+        let is_numbered = rest.len() < line.len() && rest.starts_with(['.', ')', '、', '．']);
+        let is_rule = line.chars().all(|character| ['-', '*', '_'].contains(&character));
+        let prefixes = ["- ", "* ", "+ ", "• ", "[", "【", "http://", "https://", "<http"];
+        is_numbered || is_rule || prefixes.iter().any(|prefix| line.starts_with(prefix))
+    };
     let mut end = text.len();
     for line in text.split_inclusive('\n').rev() {
         end -= line.len();
@@ -185,21 +194,11 @@ fn strip_source_list(text: &str) -> &str {
             let answer = text.get(..end).unwrap_or(text);
             return if answer.trim().is_empty() { text } else { answer };
         }
-        if !is_source_line(line) {
+        if !is_source(line) {
             return text;
         }
     }
     text
-}
-
-/// Returns true for a list item, an empty line, or a line that starts with a citation or a URL.
-fn is_source_line(line: &str) -> bool {
-    let line = line.trim();
-    let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
-    let is_numbered = rest.len() < line.len() && rest.starts_with(['.', ')', '、', '．']);
-    let is_rule = line.chars().all(|character| ['-', '*', '_'].contains(&character));
-    let prefixes = ["- ", "* ", "+ ", "• ", "[", "【", "http://", "https://", "<http"];
-    is_numbered || is_rule || prefixes.iter().any(|prefix| line.starts_with(prefix))
 }
 
 #[cfg(test)]

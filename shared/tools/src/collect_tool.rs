@@ -154,6 +154,14 @@ pub(crate) fn count_room(context: &ToolContext) -> usize {
 
 /// Sorts `files`, given in order of writing, into reading order.
 fn order_files(mut files: Vec<ProductFile>, task: &str) -> Vec<ProductFile> {
+    // The usual names of results of code and searches.
+    let is_finding = |name: &str| {
+        name.ends_with("_search_result.txt")
+            || name.ends_with("的搜索结果.md")
+            || name.starts_with("search results - ")
+            || name.contains("代码输出")
+            || (name.starts_with("result-") && name.ends_with(".txt"))
+    };
     files.retain(|file| file.name.as_str() != PLAN_FILE);
     files.reverse();
     // The stable sort keeps newer files first within a group.
@@ -163,15 +171,6 @@ fn order_files(mut files: Vec<ProductFile>, task: &str) -> Vec<ProductFile> {
         _ => 2,
     });
     files
-}
-
-/// Returns true for a result of code or a search, by the usual names.
-fn is_finding(name: &str) -> bool {
-    name.ends_with("_search_result.txt")
-        || name.ends_with("的搜索结果.md")
-        || name.starts_with("search results - ")
-        || name.contains("代码输出")
-        || (name.starts_with("result-") && name.ends_with(".txt"))
 }
 
 #[cfg(test)]

@@ -90,23 +90,26 @@ impl<F: Files + Send + Sync> PythonTool<F> {
         let new_names = new_names.filter(|(product, file)| product.name != file.name);
         let new_names =
             new_names.map(|(product, file)| format!("{} → {}", product.name, file.name));
+        let JobOutput { head, tail, omitted } = &answer.output;
+        let most = (context.max_observe as usize).saturating_sub(2_000).max(200);
+        let printed = if *omitted == 0 && head.chars().count() + tail.chars().count() <= most {
+            format!("{head}{tail}")
+        } else {
+            let beginning: String = head.chars().take(most / 2).collect();
+            let end = if tail.is_empty() { head } else { tail };
+            let start = end.chars().count().saturating_sub(most / 2);
+            let end: String = end.chars().skip(start).collect();
+            format!("{beginning}\n{}\n{end}", prompt::CUT_MARK)
+        };
         let values = json!({
             "end": answer.end, "error": error_text, "line": error.line.unwrap_or_default(),
-            "hint": error.hint, "trace": error.trace.join("\n"), "printed": join_output(&answer.output, context),
+            "hint": error.hint, "trace": error.trace.join("\n"), "printed": printed,
             "products": names.join(", "), "renamed": new_names.collect::<Vec<_>>().join(", "),
             "left_out": answer.left_out.join(", "),
             "left_behind": left_behind.join(", "), "lost": value.lost.join(", "),
             "empty_figures": value.empty_figures.join(", "),
         });
         self.prompts.render(context.language, prompt::PYTHON_RESULT, values)
-    }
-
-    /// Returns the state left by the run's earlier blocks; an unreadable state counts as empty.
-    async fn load_state(&self, context: &ToolContext) -> BlockState {
-        let Some(state) = &context.state else { return BlockState::default() };
-        let result = self.files.read_state(&context.session, state).await;
-        let result = result.inspect_err(|error| tracing::warn!(%error, "variables are not read"));
-        result.ok().and_then(|bytes| BlockState::from_bytes(&bytes)).unwrap_or_default()
     }
 
     /// Stores the state for the next block. A block ended from outside keeps the earlier state.
@@ -183,7 +186,14 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
             job_files.await.map_err(|_| {
                 render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
             })?;
-        let BlockState { earlier, variables } = self.load_state(context).await;
+        let bytes = match &context.state {
+            Some(state) => self.files.read_state(&context.session, state).await.map(Some),
+            None => Ok(None),
+        };
+        let bytes = bytes.inspect_err(|error| tracing::warn!(%error, "variables are not read"));
+        // An unreadable state of the run's earlier blocks counts as empty.
+        let state = bytes.ok().flatten().and_then(|bytes| BlockState::from_bytes(&bytes));
+        let BlockState { earlier, variables } = state.unwrap_or_default();
         let work = SandboxWork::Python { code: code.to_owned(), earlier: earlier.clone() };
         let job = SandboxJob { work, files, state: variables };
         let answer = self.sandbox.run_job(&job_context, job).await;
@@ -232,20 +242,6 @@ pub(crate) fn strip_fence(code: &str) -> &str {
         Some((language, inner)) if !language.contains(char::is_whitespace) => inner,
         Some(_) | None => code,
     }
-}
-
-/// Returns the printed output, cut in the middle to the model's limit.
-fn join_output(output: &JobOutput, context: &ToolContext) -> String {
-    let most = (context.max_observe as usize).saturating_sub(2_000).max(200);
-    let characters = output.head.chars().count() + output.tail.chars().count();
-    if output.omitted == 0 && characters <= most {
-        return format!("{}{}", output.head, output.tail);
-    }
-    let head: String = output.head.chars().take(most / 2).collect();
-    let end = if output.tail.is_empty() { &output.head } else { &output.tail };
-    let start = end.chars().count().saturating_sub(most / 2);
-    let tail: String = end.chars().skip(start).collect();
-    format!("{head}\n{}\n{tail}", prompt::CUT_MARK)
 }
 
 #[cfg(test)]

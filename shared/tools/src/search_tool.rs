@@ -185,11 +185,6 @@ impl<F: Files + Send + Sync> SearchTool<F> {
     }
 }
 
-/// Returns the time until which a round starting now waits for documents.
-fn documents_deadline() -> Instant {
-    Instant::now() + DOCUMENTS_UNTIL
-}
-
 /// Reads a document, or returns a sentence about the timeout.
 async fn read_in_time(
     (sandbox, prompts): (&dyn Sandbox, &Prompts),
@@ -260,15 +255,6 @@ fn list_findings(result: &QueryResult, readings: &PageReadings) -> QueryFindings
     QueryFindings { query: result.query.clone(), pages: pages.collect() }
 }
 
-/// Returns the findings shortened for viewers.
-fn shorten_findings(findings: &QueryFindings) -> QueryFindings {
-    let pages = findings.pages.iter().map(|page| SearchedPage {
-        excerpt: page.excerpt.chars().take(MAX_EXCERPT).collect(),
-        ..page.clone()
-    });
-    QueryFindings { query: findings.query.clone(), pages: pages.collect() }
-}
-
 impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
     type Arguments = SearchArguments;
 
@@ -296,7 +282,7 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
         context: &ToolContext,
         arguments: SearchArguments,
     ) -> Result<ToolOutput, ToolError> {
-        let until = documents_deadline();
+        let until = Instant::now() + DOCUMENTS_UNTIL;
         let queries = self.check_queries(context, arguments.queries)?;
         let mut state = SearchState::load(&*self.files, &self.prompts, context).await?;
         let SearchAnswer { mut results, problems } = self.search(context, queries).await?;
@@ -308,7 +294,10 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
         let readings = self.read_pages(context, urls, until).await?;
         let findings: Vec<QueryFindings> =
             results.iter().map(|result| list_findings(result, &readings)).collect();
-        let short_findings = findings.iter().map(shorten_findings).collect();
+        let mut short_findings = findings.clone();
+        for page in short_findings.iter_mut().flat_map(|findings| &mut findings.pages) {
+            page.excerpt = page.excerpt.chars().take(MAX_EXCERPT).collect();
+        }
         state.findings.extend(findings);
         for result in &results {
             let others = result.others.iter().map(|hit| SearchedPage {
@@ -382,7 +371,7 @@ mod tests {
         let target = PageTarget::new(&*url);
         let document = ForeignDocument { url, media_type, name, content: b"%PDF-1.7".to_vec() };
         let means: (&dyn Sandbox, &Prompts) = (&SilentSandbox, &prompts);
-        let until = documents_deadline();
+        let until = Instant::now() + DOCUMENTS_UNTIL;
         let reading = read_in_time(means, &context(false), document, &target, until).await;
         assert_eq!(reading.err().unwrap(), "The site took too long.");
     }
