@@ -10,18 +10,16 @@ const TOOL_NAME_CHARS: usize = 64;
 
 /// Returns the reason why a provider would reject the request, if any.
 pub(crate) fn find_refusal(request: &RecordedRequest) -> Option<String> {
-    check_last_message(request)
-        .or_else(|| check_pairing(request.messages()))
+    match request.messages().last().map(|message| message.role) {
+        Some(MessageRole::User | MessageRole::Tool) => {}
+        Some(MessageRole::Assistant) => {
+            return Some("the last message is the assistant's".to_owned());
+        }
+        None => return Some("there are no messages".to_owned()),
+    }
+    check_pairing(request.messages())
         .or_else(|| check_empty_text(request))
         .or_else(|| check_tools(request))
-}
-
-fn check_last_message(request: &RecordedRequest) -> Option<String> {
-    match request.messages().last().map(|message| message.role) {
-        Some(MessageRole::User | MessageRole::Tool) => None,
-        Some(MessageRole::Assistant) => Some("the last message is the assistant's".to_owned()),
-        None => Some("there are no messages".to_owned()),
-    }
 }
 
 /// Checks that the results of a message's calls follow immediately, one for each call.

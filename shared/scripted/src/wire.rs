@@ -96,8 +96,19 @@ impl ProviderProtocol {
         // An empty HTTP chunk would end the body.
         chunks.retain(|chunk| !chunk.is_empty());
         if let ResponseEnding::Fail { after, kind, message } = &response.ending {
+            let error = self.error_body(&ProviderError {
+                status: 200,
+                kind: kind.clone(),
+                code: None,
+                message: message.clone(),
+            });
+            let chunk = match self {
+                Self::OpenAi => format!("data: {error}\n\n"),
+                Self::Anthropic => format!("event: error\ndata: {error}\n\n"),
+                Self::Ollama => format!("{error}\n"),
+            };
             chunks.truncate(*after);
-            chunks.push(self.error_in_stream(kind, message));
+            chunks.push(chunk.into_bytes());
         }
         EncodedResponse { status, content_type: content_type.to_owned(), chunks }
     }
@@ -110,21 +121,6 @@ impl ProviderProtocol {
             Self::Anthropic => json!({"type": "error", "error": inner}),
             Self::Ollama => json!({"error": message}),
         }
-    }
-
-    fn error_in_stream(self, kind: &str, message: &str) -> Vec<u8> {
-        let error = self.error_body(&ProviderError {
-            status: 200,
-            kind: kind.to_owned(),
-            code: None,
-            message: message.to_owned(),
-        });
-        match self {
-            Self::OpenAi => format!("data: {error}\n\n"),
-            Self::Anthropic => format!("event: error\ndata: {error}\n\n"),
-            Self::Ollama => format!("{error}\n"),
-        }
-        .into_bytes()
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::language::DemoLanguage;
 use super::plan::{PLANNING, finish_plan};
 use super::question::{detect_language, question_text};
 use super::step::YOUR_STEP;
@@ -67,25 +66,23 @@ fn search(request: &RecordedRequest) -> ScriptedResponse {
     let words = detect_language(task);
     let results = request.answered_calls().filter(|(call, _)| call.tool == ROUND_TOOL);
     let results: Vec<&str> = results.map(|(_, result)| result.text.as_str()).collect();
-    match words.round_queries(results.len(), task) {
-        Some(queries) if request.offers_tool(ROUND_TOOL) => ScriptedResponse::default()
-            .say(words.round_notice(results.len()))
-            .call(ROUND_TOOL, json!({"queries": queries})),
-        Some(_) | None => ScriptedResponse::default().reply(quote_pages(words, &results)),
+    let response = ScriptedResponse::default();
+    if let Some(queries) = words.round_queries(results.len(), task)
+        && request.offers_tool(ROUND_TOOL)
+    {
+        let response = response.say(words.round_notice(results.len()));
+        return response.call(ROUND_TOOL, json!({"queries": queries}));
     }
-}
-
-/// Returns the first sentence of each page, with the number of the page.
-fn quote_pages(words: DemoLanguage, results: &[&str]) -> String {
     let pages = results.iter().flat_map(|result| result.split("\n[")).filter_map(read_page);
     let pages: BTreeMap<usize, &str> = pages.collect();
     if pages.is_empty() {
-        return words.nothing_found();
+        return response.reply(words.nothing_found());
     }
+    // The first sentence of each page, with the number of the page.
     let quotes = pages.iter().take(MAX_QUOTES);
     let quotes: Vec<String> =
         quotes.map(|(number, sentence)| format!("- {sentence} [{number}]")).collect();
-    format!("{}\n\n{}", words.found_notice(pages.len()), quotes.join("\n"))
+    response.reply(format!("{}\n\n{}", words.found_notice(pages.len()), quotes.join("\n")))
 }
 
 /// Returns a page's number and its first sentence: our prompt `tool/search_result`.
