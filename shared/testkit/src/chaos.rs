@@ -160,7 +160,10 @@ impl Chaos {
         let mut state = self.lock_state();
         let Odds { refusal, reply_lost, slow, .. } = state.odds;
         let before = if state.draws_trouble(slow) { state.draw_delay() } else { Duration::ZERO };
-        let fault = if state.is_down() || state.draws_trouble(refusal) {
+        let now = state.began.elapsed();
+        let is_down = state.is_bad()
+            && state.outage.is_some_and(|(from, until)| (from..until).contains(&now));
+        let fault = if is_down || state.draws_trouble(refusal) {
             StoreFault::NotDone
         } else if op.kind.is_write() && state.draws_trouble(reply_lost) {
             StoreFault::ReplyLost
@@ -246,11 +249,6 @@ impl ChaosState {
         // Always draw a number, so that later faults do not depend on the odds.
         let dice = self.rng.f64();
         self.is_bad() && dice < odds
-    }
-
-    fn is_down(&self) -> bool {
-        let now = self.began.elapsed();
-        self.is_bad() && self.outage.is_some_and(|(from, until)| (from..until).contains(&now))
     }
 
     /// Draws a delay: usually some milliseconds, sometimes longer than a lease.

@@ -28,10 +28,6 @@ impl Ledger {
     pub fn count(&self, line: &str) -> usize {
         self.lines().iter().filter(|entry| entry.as_str() == line).count()
     }
-
-    fn add_line(&self, line: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-    }
 }
 
 /// A tool with a duration that writes to a ledger.
@@ -111,7 +107,8 @@ impl Tool for LedgerTool {
             } else {
                 String::new()
             };
-            self.ledger.add_line(format!("{} {call}{with}", self.name));
+            let line = format!("{} {call}{with}", self.name);
+            self.ledger.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             self.points.pass(format!("after tool {call}")).await;
             Ok(ToolOutput::from_text(self.answer.clone()))
         })

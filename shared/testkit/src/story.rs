@@ -291,7 +291,10 @@ impl Model for StoryModel {
         let text = failing.map_or(line.text.as_str(), |failing| {
             line.text.get(..failing.sent).unwrap_or(&line.text)
         });
-        for piece in split_pieces(text) {
+        let mut starts: Vec<usize> = text.char_indices().step_by(4).map(|(at, _)| at).collect();
+        starts.push(text.len());
+        let pieces = starts.windows(2);
+        for piece in pieces.filter_map(|ends| text.get(*ends.first()?..*ends.last()?)) {
             self.points.wait_until_alive().await;
             on_delta(Delta { kind: TextKind::Text, text: piece });
             tokio::time::sleep(line.pace).await;
@@ -301,7 +304,7 @@ impl Model for StoryModel {
             Some(LineFailure { kind, usage, .. }) => {
                 Err(ModelError { usage: *usage, ..model_error(*kind, "as the story says") })
             }
-            None => Ok(line.to_reply()),
+            None => Ok(Reply::from(line)),
         }
     }
 
@@ -316,15 +319,15 @@ impl Model for StoryModel {
     }
 }
 
-impl StoryLine {
-    fn to_reply(&self) -> Reply {
+impl From<&StoryLine> for Reply {
+    fn from(line: &StoryLine) -> Self {
         let to_call = |(tool, arguments): &(String, Value)| RequestedCall {
             tool: tool.clone(),
             arguments: ToolArguments::Parsed(arguments.as_object().cloned().unwrap_or_default()),
         };
         let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
-        let calls = self.calls.iter().map(to_call).collect();
-        Reply { text: self.text.clone(), calls, usage, ..Reply::default() }
+        let calls = line.calls.iter().map(to_call).collect();
+        Self { text: line.text.clone(), calls, usage, ..Self::default() }
     }
 }
 
@@ -370,10 +373,4 @@ fn take_call(rate: &Mutex<Rate>) -> Option<Duration> {
 
 fn model_error(kind: ModelErrorKind, detail: &str) -> ModelError {
     ModelError { kind, detail: detail.to_owned(), retry_after: None, usage: Usage::default() }
-}
-
-fn split_pieces(text: &str) -> Vec<&str> {
-    let mut starts: Vec<usize> = text.char_indices().step_by(4).map(|(at, _)| at).collect();
-    starts.push(text.len());
-    starts.windows(2).filter_map(|ends| text.get(*ends.first()?..*ends.last()?)).collect()
 }

@@ -81,7 +81,11 @@ impl DeployedFunction {
         room: OwnedSemaphorePermit,
         work: InvocationWork,
     ) {
-        let idle = self.idle_process();
+        let idle = {
+            let mut idle = lock(&self.idle);
+            idle.retain_mut(Process::is_alive);
+            idle.pop()
+        };
         let Some(mut process) = idle.or_else(|| Process::start(region, &self.function).ok()) else {
             return;
         };
@@ -90,11 +94,5 @@ impl DeployedFunction {
             lock(&self.idle).push(process);
         }
         drop(room);
-    }
-
-    fn idle_process(&self) -> Option<Process> {
-        let mut idle = lock(&self.idle);
-        idle.retain_mut(Process::is_alive);
-        idle.pop()
     }
 }

@@ -14,7 +14,6 @@ use djinn_runtime::port::catalog::{
 use djinn_runtime::port::journal::{NewRun, RunMeta};
 use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
-use super::session::StoredTurn;
 use super::{MemoryStore, OpKind, State, check_item_size, from_json};
 
 /// The stored lists of one user.
@@ -172,8 +171,18 @@ impl State {
             .iter()
             .rev()
             .filter(|(place, _)| after.is_none_or(|after| *place < after));
-        let turns = turns.map(|(place, turn)| ended_turn(place, turn)).collect();
-        let mut page = page_of(turns, limit, |turn: &SessionTurn| RunPosition {
+        let turns = turns.map(|(place, turn)| {
+            let exchange = turn.exchange.as_deref().and_then(|exchange| from_json(exchange).ok());
+            SessionTurn {
+                run: place.run.clone(),
+                request: Some(turn.request.clone()),
+                user: Some(turn.user.clone()),
+                started_at_ms: place.started_at_ms,
+                status: turn.status,
+                exchange,
+            }
+        });
+        let mut page = page_of(turns.collect(), limit, |turn: &SessionTurn| RunPosition {
             started_at_ms: turn.started_at_ms,
             run: turn.run.clone(),
         });
@@ -243,18 +252,6 @@ impl State {
             }
         }
         self.runs.retain(|run, _| run.root() != *key);
-    }
-}
-
-fn ended_turn(place: &RunPosition, turn: &StoredTurn) -> SessionTurn {
-    let exchange = turn.exchange.as_deref().and_then(|exchange| from_json(exchange).ok());
-    SessionTurn {
-        run: place.run.clone(),
-        request: Some(turn.request.clone()),
-        user: Some(turn.user.clone()),
-        started_at_ms: place.started_at_ms,
-        status: turn.status,
-        exchange,
     }
 }
 

@@ -50,7 +50,10 @@ impl State {
         match &change.next_hold {
             Some(hold) => {
                 day.holds.insert(change.payer.clone(), hold.clone());
-                day.forget_old(hold.reserved_at_s);
+                if day.holds.len() > MAX_HOLDS {
+                    let latest_s = hold.reserved_at_s - MAX_HOLD_AGE_S;
+                    day.holds.retain(|_, old| old.reserved_at_s > latest_s);
+                }
             }
             None => drop(day.holds.remove(&change.payer)),
         }
@@ -62,12 +65,6 @@ impl StoredDay {
     fn amount(&self) -> Amount {
         let whole = |sum: i128| u64::try_from(sum).unwrap_or_default();
         Amount { tokens: whole(self.tokens), micro_usd: whole(self.micro_usd) }
-    }
-
-    fn forget_old(&mut self, now_s: i64) {
-        if self.holds.len() > MAX_HOLDS {
-            self.holds.retain(|_, hold| hold.reserved_at_s > now_s - MAX_HOLD_AGE_S);
-        }
     }
 }
 

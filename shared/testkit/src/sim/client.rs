@@ -12,7 +12,7 @@ use djinn_protocol::joyagent::Translator;
 use djinn_protocol::joyagent_ui::JoyAgentUi;
 use djinn_protocol::link::SessionLinks;
 use djinn_protocol::native::NativeProjection;
-use djinn_runtime::client::{ClientBody, ClientStream};
+use djinn_runtime::client::ClientStream;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{
@@ -78,7 +78,7 @@ async fn serve_visit(
     let start = start_streaming(ports, question, &serving.holder, None).await?;
     let connection = Connection::new(serving.key.run.clone(), projection, true);
     let now_ms = ports.clock().now_ms();
-    let (mut client, body) = ClientStream::open(connection, buffer_size, now_ms);
+    let (mut client, mut body) = ClientStream::open(connection, buffer_size, now_ms);
     client.merge_previews(ports.settings().preview_merge_window);
     let driving = match start {
         StartResult::New { leased_run: driving, first_record: first, .. } => {
@@ -91,7 +91,12 @@ async fn serve_visit(
             None
         }
     };
-    let frame_log = read_frames(ports, body, frames);
+    let frame_log = async {
+        while let Some(frame) = body.next_frame().await {
+            let at_ms = ports.clock().now_ms();
+            frames.lock().unwrap_or_else(PoisonError::into_inner).push((at_ms, frame));
+        }
+    };
     let reading = async {
         match stays {
             // Frames after the client's stay are lost; the invocation continues.
@@ -102,11 +107,4 @@ async fn serve_visit(
     };
     tokio::join!(serve_client(ports, serving, client, driving), reading);
     Ok(())
-}
-
-async fn read_frames(ports: &SimWorld, mut body: ClientBody, frames: FrameLog) {
-    while let Some(frame) = body.next_frame().await {
-        let at_ms = ports.clock().now_ms();
-        frames.lock().unwrap_or_else(PoisonError::into_inner).push((at_ms, frame));
-    }
 }

@@ -67,6 +67,7 @@ pub struct CrowdResponse {
 }
 
 /// A response to submit.
+#[derive(Clone)]
 struct PlannedResponse {
     answer: HumanResponse,
     request: HumanRequestId,
@@ -137,15 +138,6 @@ impl Crowd {
 
     fn lock_state(&self) -> MutexGuard<'_, CrowdState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn record_response(&self, plan: &PlannedResponse, outcome: Result<ResponseStatus, Failure>) {
-        let PlannedResponse { answer, request, id, by, .. } = plan;
-        let answer = answer.clone();
-        let request = request.clone();
-        let id = id.clone();
-        let by = by.to_string();
-        self.lock_state().responses.push(CrowdResponse { request, id, by, answer, outcome });
     }
 
     /// Draws the thinking time before a response: another person may be faster.
@@ -306,7 +298,9 @@ async fn send_response(ports: &SimWorld, key: &RunKey, crowd: &Crowd, plan: Plan
             Ok(mut run) => submit_response(ports, &mut run, response).await,
             Err(failure) => Err(failure),
         };
-        crowd.record_response(&plan, outcome);
+        let PlannedResponse { answer, request, id, by, .. } = plan.clone();
+        let by = by.to_string();
+        crowd.lock_state().responses.push(CrowdResponse { request, id, by, answer, outcome });
     }
 }
 

@@ -160,7 +160,12 @@ impl Sim {
             self.post_from(question.clone(), there);
             return;
         }
-        let cursor = self.clients.iter().rev().find_map(last_cursor);
+        // The cursor of the last frame that has one.
+        let cursor = self.clients.iter().rev().find_map(|frames| {
+            let frames = frames.lock().unwrap_or_else(PoisonError::into_inner);
+            let ids = frames.iter().rev().filter_map(|(_, frame)| frame.strip_prefix("id: "));
+            ids.filter_map(|rest| Cursor::parse(rest.lines().next()?)).next()
+        });
         let frames = FrameLog::default();
         self.clients.push(Arc::clone(&frames));
         let question = question.clone();
@@ -193,11 +198,4 @@ impl Sim {
             .iter()
             .any(|client| client.lock().unwrap_or_else(PoisonError::into_inner).iter().any(is_end))
     }
-}
-
-/// Returns the cursor of the last frame that has one.
-fn last_cursor(frames: &FrameLog) -> Option<Cursor> {
-    let frames = frames.lock().unwrap_or_else(PoisonError::into_inner);
-    let ids = frames.iter().rev().filter_map(|(_, frame)| frame.strip_prefix("id: "));
-    ids.filter_map(|rest| Cursor::parse(rest.lines().next()?)).next()
 }
