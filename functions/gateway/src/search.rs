@@ -114,39 +114,37 @@ impl<S: Secrets> EngineSet<S> {
         query: &str,
         hits: u32,
     ) -> Result<EngineAnswer, String> {
-        let name = settings.engine.name();
-        let answer = timeout(PATIENCE, self.ask_patiently(egress, settings, query, hits)).await;
-        let answer = answer.unwrap_or_else(|_| Err("it did not answer in time".to_owned()));
-        answer.inspect_err(|why| tracing::warn!(engine = name, why, "a search failed"))
-    }
-
-    async fn ask_patiently(
-        &self,
-        egress: &Egress,
-        settings: &EngineSettings,
-        query: &str,
-        hits: u32,
-    ) -> Result<EngineAnswer, String> {
-        let key = self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
-        let mut response = self.send_question(egress, settings, key.as_ref(), query, hits).await?;
-        if KEY_REFUSALS.contains(&response.status) && self.forget_key(&settings.key, key.as_ref()) {
-            // The stored key may have changed since the last read.
-            let again = self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
-            if again != key {
-                response =
-                    self.send_question(egress, settings, again.as_ref(), query, hits).await?;
-            }
-        }
-        match response.status {
-            200..300 => {}
-            401 | 403 => return Err(format!("it refuses the key (status {})", response.status)),
-            429 => return Err("it is asked too often (status 429)".to_owned()),
-            500.. => return Err(format!("it has a fault (status {})", response.status)),
-            status => return Err(format!("it answered with status {status}")),
-        }
         let engine = settings.engine;
-        let reading = spawn_blocking(move || read_answer(engine, response));
-        reading.await.unwrap_or_else(|_| Err("its answer cannot be read".to_owned()))
+        let answer = async {
+            let key = self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
+            let mut response =
+                self.send_question(egress, settings, key.as_ref(), query, hits).await?;
+            if KEY_REFUSALS.contains(&response.status)
+                && self.forget_key(&settings.key, key.as_ref())
+            {
+                // The stored key may have changed since the last read.
+                let again =
+                    self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
+                if again != key {
+                    response =
+                        self.send_question(egress, settings, again.as_ref(), query, hits).await?;
+                }
+            }
+            match response.status {
+                200..300 => {}
+                401 | 403 => {
+                    return Err(format!("it refuses the key (status {})", response.status));
+                }
+                429 => return Err("it is asked too often (status 429)".to_owned()),
+                500.. => return Err(format!("it has a fault (status {})", response.status)),
+                status => return Err(format!("it answered with status {status}")),
+            }
+            let reading = spawn_blocking(move || read_answer(engine, response));
+            reading.await.unwrap_or_else(|_| Err("its answer cannot be read".to_owned()))
+        };
+        let answer = timeout(PATIENCE, answer).await;
+        let answer = answer.unwrap_or_else(|_| Err("it did not answer in time".to_owned()));
+        answer.inspect_err(|why| tracing::warn!(engine = engine.name(), why, "a search failed"))
     }
 
     async fn send_question(

@@ -25,7 +25,12 @@ pub(crate) fn decode_text(content_type: Option<&str>, bytes: &[u8], is_cut: bool
         let (text, is_broken) = decode_with(encoding, bytes.get(length..).unwrap_or(&[]), is_cut);
         return DecodedText { text, is_broken };
     }
-    let by_server = content_type.and_then(parse_label);
+    let by_server = content_type.and_then(|content_type| {
+        let parameters = content_type.split(';').skip(1).filter_map(|pair| pair.split_once('='));
+        let is_charset = |(name, _): &(&str, &str)| name.trim().eq_ignore_ascii_case("charset");
+        let (_, label) = parameters.into_iter().find(is_charset)?;
+        Encoding::for_label(label.trim().trim_matches(['"', '\'']).as_bytes())
+    });
     // Text in another charset is almost never valid UTF-8, so the declaration is ignored.
     let is_utf8 = !bytes.is_ascii() && std::str::from_utf8(trim_end(bytes, is_cut)).is_ok();
     let first = match by_server {
@@ -77,14 +82,6 @@ fn trim_end(bytes: &[u8], is_cut: bool) -> &[u8] {
     let Some(back) = last else { return bytes };
     let (before, end) = bytes.split_at(bytes.len() - back);
     if std::str::from_utf8(end).is_ok() { bytes } else { before }
-}
-
-/// Returns the charset of a `Content-Type`.
-fn parse_label(content_type: &str) -> Option<&'static Encoding> {
-    let parameters = content_type.split(';').skip(1).filter_map(|pair| pair.split_once('='));
-    let is_charset = |(name, _): &(&str, &str)| name.trim().eq_ignore_ascii_case("charset");
-    let (_, label) = parameters.into_iter().find(is_charset)?;
-    Encoding::for_label(label.trim().trim_matches(['"', '\'']).as_bytes())
 }
 
 /// Returns the charset declared at the beginning of HTML or XML. A readable declaration excludes UTF-16.

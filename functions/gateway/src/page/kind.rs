@@ -128,7 +128,12 @@ fn is_unsaid(media_type: &str) -> bool {
 
 fn sniff_bytes(bytes: &[u8], is_text: bool, is_html: bool) -> PageKind {
     let start = bytes.get(..SNIFFED).unwrap_or(bytes);
-    if is_pdf(start, is_text) {
+    // Readers accept a PDF with other bytes before the signature. Text and markup count only if the signature
+    // comes first.
+    let content = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    let has_tag = content.starts_with(b"<");
+    let has_mark = start.windows(PDF_MARK.len()).any(|window| window == PDF_MARK);
+    if content.starts_with(PDF_MARK) || (has_mark && !has_tag && !is_text) {
         return PageKind::Document("application/pdf", "pdf");
     }
     if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
@@ -178,15 +183,6 @@ fn is_wide(start: &[u8]) -> bool {
     let even = nulls(0);
     let odd = nulls(1);
     has_mark || (even.min(odd) == 0 && even.max(odd) * 4 > start.len())
-}
-
-/// Returns true for a PDF, even with other bytes before the signature, as readers accept. Text and markup
-/// count only if the signature comes first.
-fn is_pdf(start: &[u8], is_text: bool) -> bool {
-    let content = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
-    let has_tag = content.starts_with(b"<");
-    let is_inside = start.windows(PDF_MARK.len()).any(|window| window == PDF_MARK);
-    content.starts_with(PDF_MARK) || (is_inside && !has_tag && !is_text)
 }
 
 fn starts_with_html(start: &[u8]) -> bool {
