@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use djinn_core::id::FileName;
-use djinn_runtime::port::sandbox::{JobEnd, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork};
+use djinn_runtime::port::sandbox::{JobEnd, SandboxAnswer, SandboxJob, SandboxWork};
 use serde_json::{Value, json};
 
 /// Maximum time per file, in seconds, for jobs with several files.
@@ -37,17 +37,14 @@ pub(crate) fn split_job(job: SandboxJob) -> SplitJob {
     let file_jobs = names.into_iter().map(|name| {
         let place = files.iter().position(|file| file.name == name);
         let file = place.map(|place| files.swap_remove(place));
-        FileJob { job: file_job(&work, &name, file), name }
+        let mut work = work.clone();
+        if let SandboxWork::Look { names, .. } | SandboxWork::Scale { names, .. } = &mut work {
+            *names = vec![name.clone()];
+        }
+        let job = SandboxJob { work, files: file.into_iter().collect(), state: Vec::new() };
+        FileJob { job, name }
     });
     SplitJob::ByFile(file_jobs.collect())
-}
-
-fn file_job(work: &SandboxWork, name: &FileName, file: Option<SandboxFile>) -> SandboxJob {
-    let mut work = work.clone();
-    if let SandboxWork::Look { names, .. } | SandboxWork::Scale { names, .. } = &mut work {
-        *names = vec![name.clone()];
-    }
-    SandboxJob { work, files: file.into_iter().collect(), state: Vec::new() }
 }
 
 /// The joined answers of several file jobs.
@@ -110,6 +107,7 @@ pub(crate) fn file_seconds(job_seconds: u32, elapsed: Duration) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use djinn_core::language::Language;
+    use djinn_runtime::port::sandbox::SandboxFile;
 
     use super::*;
 

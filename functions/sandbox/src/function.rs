@@ -56,21 +56,22 @@ async fn serve(settings: ZygoteSettings) -> Result<(), FunctionError> {
     let sandbox = Arc::new(LocalSandbox::new(settings, scratch.path().to_owned()));
     // During start, Lambda gives the environment a whole processor, but restarts the environment after 10 s.
     // A job that arrives earlier waits for Python.
-    let starting = tokio::spawn(start_python(Arc::clone(&sandbox)));
+    let started_sandbox = Arc::clone(&sandbox);
+    let starting = tokio::spawn(async move {
+        match started_sandbox.start().await {
+            Ok(walls) if walls.landlock == 0 => {
+                tracing::warn!(?walls, "this kernel has no Landlock");
+            }
+            Ok(walls) => tracing::info!(?walls, "Python is ready"),
+            Err(error) => tracing::error!(%error, "code is disabled"),
+        }
+    });
     let _ready = timeout(START_PATIENCE, starting).await;
     let handler = &Handler::new(sandbox, scratch.path().join("objects"));
     lambda_runtime::run(service_fn(async |event: LambdaEvent<JobEnvelope>| {
         Ok::<_, FunctionError>(handler.handle_job(event.payload).await)
     }))
     .await
-}
-
-async fn start_python(sandbox: Arc<LocalSandbox>) {
-    match sandbox.start().await {
-        Ok(walls) if walls.landlock == 0 => tracing::warn!(?walls, "this kernel has no Landlock"),
-        Ok(walls) => tracing::info!(?walls, "Python is ready"),
-        Err(error) => tracing::error!(%error, "code is disabled"),
-    }
 }
 
 /// Returns the fonts of a folder, sorted by name; none if the folder does not exist.

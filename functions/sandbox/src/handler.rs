@@ -58,22 +58,6 @@ impl Handler {
         let store = store.as_ref();
         // Without a wall around files, a job could read cached objects of another user.
         let keeps = walls.landlock > 0 || walls.private_root;
-        let files = self.unpack_files(store, files, keeps).await?;
-        let state = match state {
-            Some(state) => self.unpack_content(store, state, keeps, MAX_JOB_BYTES).await?,
-            None => Vec::new(),
-        };
-        let answer = self.sandbox.run_at_once(SandboxJob { work, files, state }).await?;
-        let answer = pack_answer(answer).map_err(say_unavailable)?;
-        Ok(fit_reply(answer, store, put_answer.as_ref()).await)
-    }
-
-    async fn unpack_files(
-        &self,
-        store: Option<&StoreHost>,
-        files: Vec<EnvelopeFile>,
-        keeps: bool,
-    ) -> Result<Vec<SandboxFile>, SandboxError> {
         let mut room = MAX_JOB_BYTES;
         let mut sandbox_files = Vec::with_capacity(files.len());
         for EnvelopeFile { name, content } in files {
@@ -81,7 +65,14 @@ impl Handler {
             room = room.saturating_sub(content.len() as u64);
             sandbox_files.push(SandboxFile { name, content });
         }
-        Ok(sandbox_files)
+        let state = match state {
+            Some(state) => self.unpack_content(store, state, keeps, MAX_JOB_BYTES).await?,
+            None => Vec::new(),
+        };
+        let answer =
+            self.sandbox.run_at_once(SandboxJob { work, files: sandbox_files, state }).await?;
+        let answer = pack_answer(answer).map_err(say_unavailable)?;
+        Ok(fit_reply(answer, store, put_answer.as_ref()).await)
     }
 
     async fn unpack_content(

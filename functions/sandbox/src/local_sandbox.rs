@@ -128,31 +128,6 @@ impl LocalSandbox {
         Ok(Workplace { scratch, zygote })
     }
 
-    /// Waits in the queue, and runs a job.
-    async fn take_turn_and_run(
-        &self,
-        context: &JobContext,
-        job: SandboxJob,
-    ) -> Result<SandboxAnswer, SandboxError> {
-        // Missing walls of the kernel disable the sandbox, so the check precedes the queue.
-        self.open_workplace().await?;
-        let user = (context.session.tenant.clone(), context.session.owner.clone());
-        let mut last_place = 0;
-        let turn = self.queue.take_turn(&user, |place| {
-            last_place = place;
-            context.waits.report(JobWait::Queue { place });
-        });
-        let turn = timeout(self.patience, turn).await;
-        let _turn = match turn {
-            Ok(Ok(turn)) => turn,
-            Ok(Err(QueueFull { waiting })) => {
-                return Err(SandboxError::Busy { place: waiting + 1 });
-            }
-            Err(_) => return Err(SandboxError::Busy { place: last_place }),
-        };
-        self.run_at_once(job).await
-    }
-
     /// Runs a job without the queue. A job with several files uses a process for each file, in sequence.
     pub(crate) async fn run_at_once(&self, job: SandboxJob) -> Result<SandboxAnswer, SandboxError> {
         let file_jobs = match split_job(job) {
@@ -271,7 +246,25 @@ impl Sandbox for LocalSandbox {
         context: &'a JobContext,
         job: SandboxJob,
     ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
-        Box::pin(self.take_turn_and_run(context, job))
+        Box::pin(async {
+            // Missing walls of the kernel disable the sandbox, so the check precedes the queue.
+            self.open_workplace().await?;
+            let user = (context.session.tenant.clone(), context.session.owner.clone());
+            let mut last_place = 0;
+            let turn = self.queue.take_turn(&user, |place| {
+                last_place = place;
+                context.waits.report(JobWait::Queue { place });
+            });
+            let turn = timeout(self.patience, turn).await;
+            let _turn = match turn {
+                Ok(Ok(turn)) => turn,
+                Ok(Err(QueueFull { waiting })) => {
+                    return Err(SandboxError::Busy { place: waiting + 1 });
+                }
+                Err(_) => return Err(SandboxError::Busy { place: last_place }),
+            };
+            self.run_at_once(job).await
+        })
     }
 }
 

@@ -32,17 +32,14 @@ impl OutputCollector {
         let tail: Vec<u8> = tail.into();
         if omitted == 0 {
             head.extend(tail);
-            return JobOutput { head: lossy(&head), omitted, tail: String::new() };
+            let head = String::from_utf8_lossy(&head).into_owned();
+            return JobOutput { head, omitted, tail: String::new() };
         }
         // A character cut in half is left out.
         let head = String::from_utf8_lossy(&head).trim_end_matches('\u{fffd}').to_owned();
         let tail = String::from_utf8_lossy(&tail).trim_start_matches('\u{fffd}').to_owned();
         JobOutput { head, omitted, tail }
     }
-}
-
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

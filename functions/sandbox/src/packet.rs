@@ -59,22 +59,22 @@ impl PacketSocket {
 
     /// Receives the next packet; `None` once the other end is closed.
     pub(crate) async fn receive(&self) -> io::Result<Option<Packet>> {
-        self.0.async_io(Interest::READABLE, || receive_packet(&self.0)).await
+        let receive = || {
+            let mut bytes = vec![0; MAX_PACKET];
+            let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+            let mut control = RecvAncillaryBuffer::new(&mut space);
+            let mut parts = [IoSliceMut::new(&mut bytes)];
+            let flags = RecvFlags::CMSG_CLOEXEC;
+            let message_info = recvmsg(&self.0, &mut parts, &mut control, flags)?;
+            let mut descriptors = Vec::new();
+            for message in control.drain() {
+                if let RecvAncillaryMessage::ScmRights(rights) = message {
+                    descriptors.extend(rights);
+                }
+            }
+            bytes.truncate(message_info.bytes);
+            Ok((message_info.bytes > 0).then_some(Packet { bytes, descriptors }))
+        };
+        self.0.async_io(Interest::READABLE, receive).await
     }
-}
-
-fn receive_packet(socket: &UnixDatagram) -> io::Result<Option<Packet>> {
-    let mut bytes = vec![0; MAX_PACKET];
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut parts = [IoSliceMut::new(&mut bytes)];
-    let message_info = recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
-    let mut descriptors = Vec::new();
-    for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(rights) = message {
-            descriptors.extend(rights);
-        }
-    }
-    bytes.truncate(message_info.bytes);
-    Ok((message_info.bytes > 0).then_some(Packet { bytes, descriptors }))
 }

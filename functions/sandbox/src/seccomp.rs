@@ -68,15 +68,21 @@ pub(crate) fn compile_programs() -> Result<Vec<Vec<u8>>, BackendError> {
     ignored_calls.extend(lock_rules()?);
     // The last program allows calls with an error from an earlier program, so the error stays.
     let known_calls = [ALLOWED, IGNORED, UNSUPPORTED, REFUSED, KILLED].concat();
+    let allow = SeccompAction::Allow;
     let programs = [
-        answer(arch, ignored_calls, SeccompAction::Errno(0))?,
-        answer(arch, unconditional(UNSUPPORTED), errno(libc::EOPNOTSUPP))?,
-        answer(arch, ioctl_rules()?, errno(libc::ENOTTY))?,
-        answer(arch, refused_calls, errno(libc::EPERM))?,
-        answer(arch, unconditional(KILLED), SeccompAction::KillProcess)?,
-        allow_only(arch, unconditional(&known_calls))?,
+        (ignored_calls, SeccompAction::Errno(0), allow.clone()),
+        (unconditional(UNSUPPORTED), errno(libc::EOPNOTSUPP), allow.clone()),
+        (ioctl_rules()?, errno(libc::ENOTTY), allow.clone()),
+        (refused_calls, errno(libc::EPERM), allow.clone()),
+        (unconditional(KILLED), SeccompAction::KillProcess, allow.clone()),
+        (unconditional(&known_calls), allow, errno(libc::ENOSYS)),
     ];
-    Ok(programs.iter().map(|program| to_bytes(program)).collect())
+    let programs = programs.into_iter().map(|(rules, action, other_action)| {
+        let program: BpfProgram =
+            SeccompFilter::new(rules, other_action, action, arch)?.try_into()?;
+        Ok(to_bytes(&program))
+    });
+    programs.collect()
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
@@ -98,13 +104,14 @@ fn argument_rules() -> Result<Rules, BackendError> {
     let fcntls: Vec<_> = fcntls.collect();
     let another_process = || other_than(0, &[0]);
     let foreign_clock = || compared(0, SeccompCmpOp::Gt, LAST_CLOCK);
+    let unshares = SeccompCmpOp::MaskedEq(CLOSE_RANGE_UNSHARE);
     // Only for the process itself, not for a group, a user or another process.
     let priorities = [other_than(0, &[0])?, other_than(1, &[0])?].concat();
     Ok(BTreeMap::from([
         (libc::SYS_clone, other_than(0, &THREAD_FLAGS)?),
         (libc::SYS_prctl, other_than(0, &prctls)?),
         (libc::SYS_fcntl, other_than(1, &fcntls)?),
-        (libc::SYS_close_range, has_flag(2, CLOSE_RANGE_UNSHARE)?),
+        (libc::SYS_close_range, compared(2, unshares, CLOSE_RANGE_UNSHARE)?),
         (libc::SYS_prlimit64, another_process()?),
         (libc::SYS_sched_getaffinity, another_process()?),
         (libc::SYS_sched_setaffinity, another_process()?),
@@ -125,7 +132,8 @@ fn argument_rules() -> Result<Rules, BackendError> {
 
 /// Returns the rules for commands of `fcntl` that report success without an effect.
 fn lock_rules() -> Result<Rules, BackendError> {
-    let rules = LOCKS.map(|command| equal_to(1, u64::from(command.unsigned_abs())));
+    let rules =
+        LOCKS.map(|command| compared(1, SeccompCmpOp::Eq, u64::from(command.unsigned_abs())));
     let rules = rules.into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(BTreeMap::from([(libc::SYS_fcntl, rules.concat())]))
 }
@@ -142,14 +150,6 @@ fn other_than(argument: u8, values: &[u64]) -> Result<Vec<SeccompRule>, BackendE
     Ok(vec![SeccompRule::new(conditions.collect::<Result<_, _>>()?)?])
 }
 
-fn equal_to(argument: u8, value: u64) -> Result<Vec<SeccompRule>, BackendError> {
-    compared(argument, SeccompCmpOp::Eq, value)
-}
-
-fn has_flag(argument: u8, flag: u64) -> Result<Vec<SeccompRule>, BackendError> {
-    compared(argument, SeccompCmpOp::MaskedEq(flag), flag)
-}
-
 fn compared(
     argument: u8,
     operator: SeccompCmpOp,
@@ -157,18 +157,6 @@ fn compared(
 ) -> Result<Vec<SeccompRule>, BackendError> {
     let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)?;
     Ok(vec![SeccompRule::new(vec![condition])?])
-}
-
-fn answer(
-    arch: TargetArch,
-    rules: Rules,
-    action: SeccompAction,
-) -> Result<BpfProgram, BackendError> {
-    SeccompFilter::new(rules, SeccompAction::Allow, action, arch)?.try_into()
-}
-
-fn allow_only(arch: TargetArch, rules: Rules) -> Result<BpfProgram, BackendError> {
-    SeccompFilter::new(rules, errno(libc::ENOSYS), SeccompAction::Allow, arch)?.try_into()
 }
 
 fn to_bytes(program: &[sock_filter]) -> Vec<u8> {

@@ -24,6 +24,9 @@ use crate::scratch::Scratch;
 use crate::seccomp;
 use crate::walls::Walls;
 
+/// Errors of a socket whose other end has closed.
+const HANGUPS: [io::ErrorKind; 2] = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
+
 /// The settings of a zygote.
 #[derive(Debug, Clone)]
 pub struct ZygoteSettings {
@@ -157,19 +160,18 @@ impl Zygote {
         seconds: u32,
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<ForkedChild, ZygoteError> {
-        let (job, forked) = self.children.expect_fork().ok_or(ZygoteError::Ended)?;
+        let job = self.children.next_job.fetch_add(1, Ordering::Relaxed);
+        let (fork, forked) = oneshot::channel();
+        let waiter = Waiter { fork: Some(fork), status: None };
+        self.children.lock().as_mut().ok_or(ZygoteError::Ended)?.insert(job, waiter);
         let request = json!({"job": job, "seconds": seconds}).to_string();
         match self.socket.send(request.as_bytes(), descriptors).await {
             // The zygote is dead: the receiver learns this once `hand_out` has read the last messages.
-            Err(error) if is_hangup(&error) => {}
+            Err(error) if HANGUPS.contains(&error.kind()) => {}
             sent => sent?,
         }
         forked.await.map_err(|_| ZygoteError::Ended)?
     }
-}
-
-fn is_hangup(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 impl ZygoteChild {
@@ -233,8 +235,16 @@ async fn hand_out(socket: Arc<PacketSocket>, children: Arc<Children>) {
     while let Ok(Some(Packet { bytes, descriptors })) = socket.receive().await {
         match serde_json::from_slice(&bytes) {
             Ok(Message::Forked { job, pid }) => children.hand_out_fork(job, pid, descriptors),
-            Ok(Message::Problem { job, problem }) => children.hand_out_problem(job, problem),
-            Ok(Message::Ended { job, status }) => children.hand_out_status(job, status),
+            Ok(Message::Problem { job, problem }) => {
+                if let Some(sender) = children.take_waiter(job).and_then(|waiter| waiter.fork) {
+                    let _gone = sender.send(Err(ZygoteError::Fork(problem)));
+                }
+            }
+            Ok(Message::Ended { job, status }) => {
+                if let Some(sender) = children.take_waiter(job).and_then(|waiter| waiter.status) {
+                    let _gone = sender.send(ExitStatus::from_raw(status));
+                }
+            }
             Ok(Message::Walls { .. }) => {}
             Err(error) => {
                 tracing::error!(%error, "unreadable message of Python's");
@@ -251,11 +261,8 @@ impl Children {
         self.by_job.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn expect_fork(&self) -> Option<(u64, oneshot::Receiver<Result<ForkedChild, ZygoteError>>)> {
-        let job = self.next_job.fetch_add(1, Ordering::Relaxed);
-        let (sender, receiver) = oneshot::channel();
-        self.lock().as_mut()?.insert(job, Waiter { fork: Some(sender), status: None });
-        Some((job, receiver))
+    fn take_waiter(&self, job: u64) -> Option<Waiter> {
+        self.lock().as_mut().and_then(|children| children.remove(&job))
     }
 
     fn hand_out_fork(&self, job: u64, pid: i32, descriptors: Vec<OwnedFd>) {
@@ -277,19 +284,5 @@ impl Children {
         };
         // If the receiver is gone, dropping the child kills the process.
         let _gone = sender.send(result);
-    }
-
-    fn hand_out_problem(&self, job: u64, problem: String) {
-        let waiter = self.lock().as_mut().and_then(|children| children.remove(&job));
-        if let Some(sender) = waiter.and_then(|waiter| waiter.fork) {
-            let _gone = sender.send(Err(ZygoteError::Fork(problem)));
-        }
-    }
-
-    fn hand_out_status(&self, job: u64, status: i32) {
-        let waiter = self.lock().as_mut().and_then(|children| children.remove(&job));
-        if let Some(sender) = waiter.and_then(|waiter| waiter.status) {
-            let _gone = sender.send(ExitStatus::from_raw(status));
-        }
     }
 }
