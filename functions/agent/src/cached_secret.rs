@@ -39,13 +39,9 @@ impl<S: Secrets, T> CachedSecret<S, T> {
     /// so concurrent requests read once.
     pub(crate) async fn get_value(&self, now_ms: i64) -> Option<Arc<T>> {
         let mut cache = self.cache.lock().await;
-        if now_ms >= cache.refresh_after_ms {
-            self.refresh_value(&mut cache, now_ms).await;
+        if now_ms < cache.refresh_after_ms {
+            return cache.value.clone();
         }
-        cache.value.clone()
-    }
-
-    async fn refresh_value(&self, cache: &mut CachedValue<T>, now_ms: i64) {
         cache.refresh_after_ms = now_ms + RETRY_MS;
         match self.secrets.read_secret(&self.name).await {
             Ok(secret) => match (self.parse)(secret.reveal()) {
@@ -69,6 +65,7 @@ impl<S: Secrets, T> CachedSecret<S, T> {
                 cache.value = cache.value.take().filter(|_| now_ms - cache.read_at_ms < STALE_MS);
             }
         }
+        cache.value.clone()
     }
 
     /// The source of the secret.

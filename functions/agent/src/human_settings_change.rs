@@ -56,11 +56,13 @@ impl HumanSettingsChange {
             &self.high_risk_tools,
             &self.trusted_tools,
         ];
+        let is_tool = |name: &str| name.len() <= MAX_TOOL_BYTES;
+        let is_step = |step: &str| (1..=200).contains(&step.chars().count());
         if self.timeout.is_some_and(|seconds| seconds > MAX_TIMEOUT_S) {
             Some("`timeout` is 0 to 31536000 seconds")
-        } else if !lists.into_iter().flatten().all(is_valid_tool_list) {
+        } else if !lists.into_iter().flatten().all(|names| is_valid_list(names, is_tool)) {
             Some("a list of tools has at most 100 names, each of at most 200 bytes")
-        } else if self.confirm_steps.as_ref().is_some_and(|steps| !is_valid_step_list(steps)) {
+        } else if !self.confirm_steps.iter().all(|steps| is_valid_list(steps, is_step)) {
             Some("`confirm_steps` are at most 100, each of 1 to 200 characters")
         } else {
             None
@@ -163,13 +165,8 @@ impl From<HumanSettingsRequest> for HumanSettingsChange {
     }
 }
 
-fn is_valid_tool_list(names: &BTreeSet<String>) -> bool {
-    names.len() <= MAX_LIST_ITEMS && names.iter().all(|name| name.len() <= MAX_TOOL_BYTES)
-}
-
-fn is_valid_step_list(steps: &BTreeSet<String>) -> bool {
-    steps.len() <= MAX_LIST_ITEMS
-        && steps.iter().all(|step| (1..=200).contains(&step.chars().count()))
+fn is_valid_list(items: &BTreeSet<String>, is_valid: impl Fn(&str) -> bool) -> bool {
+    items.len() <= MAX_LIST_ITEMS && items.iter().all(|item| is_valid(item))
 }
 
 #[cfg(test)]

@@ -95,11 +95,19 @@ where
     let gate = Arc::new(Authenticator::new(&agent.settings.auth, secrets, http));
     let slots = Arc::new(StreamSlots::new(agent.settings.streams));
     let agent = Arc::new(agent);
+    // Routes without a caller: the health check, and the targets of links if links are enabled.
+    let public_routes = Router::new().route("/web/health", get(route::health));
+    let public_routes = if links.is_some() {
+        let respond = get(route::show_request::<P>).post(route::respond_by_link::<P>);
+        public_routes.route("/respond/{token}", respond)
+    } else {
+        public_routes
+    };
     let router = authenticated_routes()
         .layer(Extension(slots))
         .layer(from_fn(require_utf8_path))
         .layer(from_fn_with_state((Arc::clone(&agent), gate), require_caller::<P, S>))
-        .merge(public_routes(links.is_some()))
+        .merge(public_routes.method_not_allowed_fallback(route::method_not_allowed))
         // Bodies are read with a custom limit, so a large body gets Djinn's own error.
         .layer(DefaultBodyLimit::disable());
     let router = match &origins {
@@ -127,20 +135,6 @@ pub fn is_own_path(path: &str) -> bool {
     const OWN: [&str; 8] = ["AutoAgent", "api", "data", "respond", "runs", "sessions", "v1", "web"];
     let first = path.split('/').nth(1).unwrap_or_default();
     OWN.contains(&first)
-}
-
-/// Returns the routes without a caller: the health check, and the targets of links if links are enabled.
-fn public_routes<P: AgentPorts>(links: bool) -> Router<SharedAgent<P>> {
-    let router = Router::new().route("/web/health", get(route::health));
-    let router = if links {
-        router.route(
-            "/respond/{token}",
-            get(route::show_request::<P>).post(route::respond_by_link::<P>),
-        )
-    } else {
-        router
-    };
-    router.method_not_allowed_fallback(route::method_not_allowed)
 }
 
 /// Returns all other routes, for verified callers. A signed link to a file needs no caller.

@@ -34,23 +34,19 @@ pub(crate) fn check_origin(parts: &Parts, origins: &LocalOrigins) -> Result<(), 
     if let Some(origin) = stranger {
         return Err(Failure::new(ErrorCode::OriginRefused, header_excerpt(origin)));
     }
-    let is_ours = || headers.contains_key(ORIGIN) || is_from_own_page(headers, origins);
-    if has_header(headers, &SITE, "cross-site") && !is_link_followed(parts) && !is_ours() {
+    // A user followed a link in a tab.
+    let is_link_followed = || {
+        [Method::GET, Method::HEAD].contains(&parts.method)
+            && has_header(headers, &MODE, "navigate")
+            && has_header(headers, &DESTINATION, "document")
+    };
+    // A frame in an accepted page sends no origin.
+    let is_own_page = |page| origins.accepts_page(page);
+    let is_ours = || headers.contains_key(ORIGIN) || headers.get(REFERER).is_some_and(is_own_page);
+    if has_header(headers, &SITE, "cross-site") && !is_link_followed() && !is_ours() {
         return Err(Failure::new(ErrorCode::OriginRefused, "another site"));
     }
     Ok(())
-}
-
-/// Returns true if a user followed a link in a tab.
-fn is_link_followed(parts: &Parts) -> bool {
-    [Method::GET, Method::HEAD].contains(&parts.method)
-        && has_header(&parts.headers, &MODE, "navigate")
-        && has_header(&parts.headers, &DESTINATION, "document")
-}
-
-/// Returns true if the request comes from an accepted page. A frame in the page sends no origin.
-fn is_from_own_page(headers: &HeaderMap, origins: &LocalOrigins) -> bool {
-    headers.get(REFERER).is_some_and(|page| origins.accepts_page(page))
 }
 
 fn has_header(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {

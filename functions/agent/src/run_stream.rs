@@ -74,24 +74,19 @@ pub(crate) async fn stream_question<P: AgentPorts>(
     ask: StreamRequest,
 ) -> Result<Response, ApiError> {
     let mut permits = ResponsePermits::acquire_process(agent, parts).await?;
-    permits.user =
-        UserStream::acquire(agent, parts, find_streamed_run(agent, &ask.question).await?).await?;
+    // For `continue`, the stream is expected to be of the session's active run.
+    let question = &ask.question;
+    let is_limited = agent.ports.settings().user.streams.is_some();
+    let active = if is_limited && question.is_continue() {
+        let view = agent.ports.store().load_session(&question.session_key()).await;
+        view.map_err(|error| store_failure(&error))?.active
+    } else {
+        None
+    };
+    let run = active.unwrap_or_else(|| question.run_key().run);
+    permits.user = UserStream::acquire(agent, parts, run).await?;
     let stream = open_run(agent, parts, ask).await;
     permits.into_response(agent, stream).await
-}
-
-/// Returns the expected run of a question before the start: for `continue`, the session's active run, else
-/// the question's own run.
-async fn find_streamed_run<P: Ports>(
-    agent: &Agent<P>,
-    question: &UserQuestion,
-) -> Result<RunId, ApiError> {
-    let own = question.run_key().run;
-    if !question.is_continue() || agent.ports.settings().user.streams.is_none() {
-        return Ok(own);
-    }
-    let view = agent.ports.store().load_session(&question.session_key()).await;
-    Ok(view.map_err(|error| store_failure(&error))?.active.unwrap_or(own))
 }
 
 async fn open_run<P: AgentPorts>(
@@ -168,7 +163,13 @@ impl ResponsePermits {
                 if let (Some(user), Some(recall)) = (&self.user, recall) {
                     user.watch_permit(agent, recall);
                 }
-                let mut response = event_stream_response(ResponseFrames { body, permits: self });
+                let headers = [
+                    (CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8")),
+                    (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+                    (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+                ];
+                let body = Body::from_stream(ResponseFrames { body, permits: self });
+                let mut response = (headers, body).into_response();
                 add_id_headers(response.headers_mut(), Some(&run), Some(&request));
                 Ok(response)
             }
@@ -341,15 +342,6 @@ fn cursor_error(run: &RunId, failure: Failure) -> ApiError {
 pub(crate) fn last_event_id(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(HeaderName::from_static("last-event-id"))?;
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
-}
-
-fn event_stream_response(frames: ResponseFrames) -> Response {
-    let headers = [
-        (CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8")),
-        (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
-    ];
-    (headers, Body::from_stream(frames)).into_response()
 }
 
 /// The body's frames as bytes of a response. Reading never fails, because Lambda would write an error into

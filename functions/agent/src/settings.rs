@@ -50,12 +50,30 @@ impl Settings {
     /// Returns [`InvalidSetting`] with the name of the invalid variable.
     pub fn from_vars(var: VarLookup<'_>) -> Result<Self, InvalidSetting> {
         let (everywhere, human_requests) = human_requests::from_vars(var)?;
-        let employees = parse_employees(var)?;
+        let employees = match row::DIGITAL_EMPLOYEES.find_choice(var)? {
+            Some("1") => EmployeePolicy::Always,
+            Some("joyagent") => EmployeePolicy::JoyAgent,
+            _ => EmployeePolicy::Never,
+        };
+        let is_chinese = row::LANGUAGE.find_choice(var)? == Some("zh");
+        let summary = row::SUMMARY.find_choice(var)?;
+        let summary_policy =
+            SummaryPolicy::ALL.iter().find(|policy| Some(policy.as_str()) == summary);
         let run = RunSettings {
-            context: parse_context(var)?,
-            language: parse_language(var)?,
-            budget: parse_budget(var)?,
-            summary_policy: Some(parse_summary(var)?),
+            context: ContextSettings {
+                compact_at_percent: row::COMPACT_AT.read_number(var)?,
+                keep_turns: row::KEEP_TURNS.read_number(var)?,
+                ..ContextSettings::default()
+            },
+            language: if is_chinese { Language::Zh } else { Language::En },
+            budget: Budget {
+                steps: row::MAX_STEPS.read_number(var)?,
+                tool_calls: row::MAX_TOOL_CALLS.read_number(var)?,
+                tokens: row::MAX_TOKENS.read_number(var)?,
+                micro_usd: MAX_USD.find_micro_usd(var)?,
+                wall_ms: row::MAX_SECONDS.read_number::<u64>(var)? * 1000,
+            },
+            summary_policy: Some(summary_policy.copied().unwrap_or_default()),
             plan: parse_plan(var, employees == EmployeePolicy::Always)?,
             human: everywhere,
             compress_urls: row::COMPRESS_URLS.read_switch(var)?,
@@ -88,25 +106,6 @@ impl Settings {
     pub fn human_settings(&self, mode: Machine) -> HumanSettings {
         self.human_requests.get(&mode).unwrap_or(&self.run.human).clone()
     }
-}
-
-fn parse_budget(var: VarLookup<'_>) -> Result<Budget, InvalidSetting> {
-    let seconds: u64 = row::MAX_SECONDS.read_number(var)?;
-    Ok(Budget {
-        steps: row::MAX_STEPS.read_number(var)?,
-        tool_calls: row::MAX_TOOL_CALLS.read_number(var)?,
-        tokens: row::MAX_TOKENS.read_number(var)?,
-        micro_usd: MAX_USD.find_micro_usd(var)?,
-        wall_ms: seconds * 1000,
-    })
-}
-
-fn parse_context(var: VarLookup<'_>) -> Result<ContextSettings, InvalidSetting> {
-    Ok(ContextSettings {
-        compact_at_percent: row::COMPACT_AT.read_number(var)?,
-        keep_turns: row::KEEP_TURNS.read_number(var)?,
-        ..ContextSettings::default()
-    })
 }
 
 fn parse_plan(var: VarLookup<'_>, employees: bool) -> Result<PlanSettings, InvalidSetting> {
@@ -142,25 +141,6 @@ enum EmployeePolicy {
     Always,
     JoyAgent,
     Never,
-}
-
-fn parse_employees(var: VarLookup<'_>) -> Result<EmployeePolicy, InvalidSetting> {
-    Ok(match row::DIGITAL_EMPLOYEES.find_choice(var)? {
-        Some("1") => EmployeePolicy::Always,
-        Some("joyagent") => EmployeePolicy::JoyAgent,
-        _ => EmployeePolicy::Never,
-    })
-}
-
-fn parse_language(var: VarLookup<'_>) -> Result<Language, InvalidSetting> {
-    let word = row::LANGUAGE.find_choice(var)?;
-    Ok(if word == Some("zh") { Language::Zh } else { Language::En })
-}
-
-fn parse_summary(var: VarLookup<'_>) -> Result<SummaryPolicy, InvalidSetting> {
-    let word = row::SUMMARY.find_choice(var)?;
-    let policy = SummaryPolicy::ALL.iter().find(|policy| Some(policy.as_str()) == word);
-    Ok(policy.copied().unwrap_or_default())
 }
 
 #[cfg(test)]

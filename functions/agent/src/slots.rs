@@ -71,7 +71,12 @@ impl StreamSlots {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Ok(StreamSlot(permit));
         }
-        let Some(_place) = self.join_queue() else { return Err(self.too_many_streams()) };
+        let most = self.limits.queue as usize;
+        let one_more = |waiting| (waiting < most).then_some(waiting + 1);
+        if self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_err() {
+            return Err(self.too_many_streams());
+        }
+        let _place = QueuePlace(&self.waiting);
         let wait = async {
             match Arc::clone(&self.free).acquire_owned().await {
                 Ok(permit) => StreamSlot(permit),
@@ -84,13 +89,6 @@ impl StreamSlots {
             slot = wait => Ok(slot),
             () = clock.sleep(MAX_WAIT) => Err(self.too_many_streams()),
         }
-    }
-
-    fn join_queue(&self) -> Option<QueuePlace<'_>> {
-        let most = self.limits.queue as usize;
-        let one_more = |waiting| (waiting < most).then_some(waiting + 1);
-        let update = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-        update.is_ok().then(|| QueuePlace(&self.waiting))
     }
 
     fn too_many_streams(&self) -> Failure {

@@ -44,7 +44,13 @@ impl UserStream {
         let Caller { tenant, user } = Caller::of(&parts.extensions)?;
         let user = UserKey { tenant, user };
         let word = format!("{:016x}", fastrand::u64(..));
-        let until_ms = expiry_ms(parts, agent.ports.clock().now_ms());
+        // The latest end of the response: the deadline of the invocation. Past deadlines are ignored:
+        // `cargo lambda watch` sends such deadlines.
+        let now_ms = agent.ports.clock().now_ms();
+        let invocation = parts.extensions.get::<lambda_http::Context>();
+        let deadline_ms = invocation.and_then(|invocation| i64::try_from(invocation.deadline).ok());
+        let deadline_ms = deadline_ms.filter(|at_ms| *at_ms > now_ms);
+        let until_ms = deadline_ms.unwrap_or(now_ms.saturating_add(LONGEST_MS));
         let result = agent.ports.store().acquire_stream(&user, &run, &word, most, until_ms).await;
         let permit = result
             .map_err(|error| store_failure(&error))?
@@ -103,12 +109,4 @@ impl Drop for UserStream {
             drop(runtime.spawn(release));
         }
     }
-}
-
-/// Returns the latest end of a response, Unix milliseconds: the deadline of the invocation.
-fn expiry_ms(parts: &Parts, now_ms: i64) -> i64 {
-    let context = parts.extensions.get::<lambda_http::Context>();
-    let deadline_ms = context.and_then(|context| i64::try_from(context.deadline).ok());
-    // Past deadlines are ignored: `cargo lambda watch` sends such deadlines.
-    deadline_ms.filter(|at_ms| *at_ms > now_ms).unwrap_or(now_ms.saturating_add(LONGEST_MS))
 }

@@ -90,19 +90,11 @@ impl KeyHolder {
 
 /// Decodes 32 bytes from lowercase hexadecimal digits.
 fn decode_hex(hex: &str) -> Option<[u8; 32]> {
-    let digits = hex.bytes().map(hex_digit).collect::<Option<Vec<u8>>>()?;
-    let pairs =
-        digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |sum, digit| sum << 4 | digit));
-    <[u8; 64]>::try_from(digits.as_slice()).ok()?;
-    pairs.collect::<Vec<u8>>().try_into().ok()
-}
-
-fn hex_digit(letter: u8) -> Option<u8> {
-    match letter {
-        b'0'..=b'9' => Some(letter - b'0'),
-        b'a'..=b'f' => Some(letter - b'a' + 10),
-        _ => None,
-    }
+    let pairs = hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+    let bytes = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok());
+    let bytes = <[u8; 32]>::try_from(bytes.collect::<Option<Vec<u8>>>()?).ok()?;
+    // Uppercase digits, signs and a lone digit are rejected.
+    (encode_hex(&bytes) == hex).then_some(bytes)
 }
 
 #[cfg(test)]

@@ -53,9 +53,20 @@ impl Auth {
                     "iam, key or jwt where DJINN_LOCAL is not 1, or everybody may do everything";
                 Err(AUTH.refuse_for(expectation, "none"))
             }
-            (Ok(Some("key")), _) => parse_key_list(&API_KEYS.find_text(var).unwrap_or_default()),
+            (Ok(Some("key")), _) => {
+                let text = API_KEYS.find_text(var).unwrap_or_default();
+                let list = match text.trim().strip_prefix("secret:").map(str::trim) {
+                    Some("") => Err("secret:".to_owned()),
+                    Some(name) => Ok(KeyList::Secret(name.to_owned())),
+                    None => parse_key_holders(&text).map(KeyList::Inline),
+                };
+                list.map(Self::Key).map_err(|place| API_KEYS.refuse_described(&place))
+            }
             (Ok(Some("jwt")), _) => TokenSettings::from_vars(var, local).map(Self::Jwt),
-            (Ok(_), _) => parse_iam_user(var).map(Self::Iam),
+            (Ok(_), _) => {
+                let is_role = IAM_USER.find_choice(var)? == Some("role");
+                Ok(Self::Iam(if is_role { IamUser::Role } else { IamUser::Session }))
+            }
             (Err(error), true) => Err(error),
             (Err(_), false) => {
                 let value = AUTH.find_text(var).unwrap_or_default();
@@ -63,19 +74,6 @@ impl Auth {
             }
         }
     }
-}
-
-fn parse_iam_user(var: VarLookup<'_>) -> Result<IamUser, InvalidSetting> {
-    Ok(if IAM_USER.find_choice(var)? == Some("role") { IamUser::Role } else { IamUser::Session })
-}
-
-fn parse_key_list(text: &str) -> Result<Auth, InvalidSetting> {
-    let list = match text.trim().strip_prefix("secret:").map(str::trim) {
-        Some("") => Err("secret:".to_owned()),
-        Some(name) => Ok(KeyList::Secret(name.to_owned())),
-        None => parse_key_holders(text).map(KeyList::Inline),
-    };
-    list.map(Auth::Key).map_err(|place| API_KEYS.refuse_described(&place))
 }
 
 /// Parses a list of key hashes and holders. Errors contain only the position, because the text may contain a

@@ -28,7 +28,9 @@ impl Credentials {
     /// needs `Authorization` for the signature.
     pub(super) fn key(&self) -> Result<Option<Secret>, Failure> {
         let bearers = self.authorization.iter().filter_map(bearer_token);
-        only_one(bearers.chain(self.api_key.iter().map(header_secret)).collect())
+        // A value outside ASCII becomes empty, which matches no key.
+        let keys = self.api_key.iter().map(|value| Secret::new(value.to_str().unwrap_or_default()));
+        only_one(bearers.chain(keys).collect())
     }
 
     /// Returns the bearer token.
@@ -52,9 +54,4 @@ fn only_one(values: Vec<Secret>) -> Result<Option<Secret>, Failure> {
 fn bearer_token(value: &HeaderValue) -> Option<Secret> {
     let (scheme, rest) = value.to_str().ok()?.trim().split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| Secret::new(rest))
-}
-
-/// Returns the header as a secret. A value outside ASCII becomes empty, which matches no key.
-fn header_secret(value: &HeaderValue) -> Secret {
-    Secret::new(value.to_str().unwrap_or_default())
 }

@@ -11,13 +11,13 @@ mod settings;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{TenantId, UserId};
 use jsonwebtoken::errors::ErrorKind;
-use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
+use jsonwebtoken::{Algorithm, Header, Validation};
 use serde_json::{Map, Value};
 
 use super::Caller;
 pub(super) use endpoint::HttpEndpoint;
 use endpoint::JwksEndpoint;
-use key_set::{KeyQuery, KeySet};
+use key_set::{KeyQuery, KeySet, READ_TIMEOUT};
 pub use settings::TokenSettings;
 
 /// Maximum size of a token, in bytes.
@@ -62,6 +62,24 @@ impl From<TokenError> for Failure {
     }
 }
 
+/// Converts the library's error for a token whose header has already been read.
+impl From<jsonwebtoken::errors::Error> for TokenError {
+    fn from(error: jsonwebtoken::errors::Error) -> Self {
+        let kind = error.kind();
+        if let ErrorKind::MissingRequiredClaim(name) = kind {
+            Self::Claim(name.clone())
+        } else if matches!(kind, ErrorKind::InvalidIssuer) {
+            Self::Issuer
+        } else if matches!(kind, ErrorKind::InvalidAudience) {
+            Self::Audience
+        } else if matches!(kind, ErrorKind::Json(_)) {
+            Self::Claims
+        } else {
+            Self::Signature
+        }
+    }
+}
+
 /// Verifies tokens against the settings and the issuer's keys.
 pub(crate) struct TokenVerifier<E> {
     settings: TokenSettings,
@@ -70,7 +88,7 @@ pub(crate) struct TokenVerifier<E> {
 
 impl<E: JwksEndpoint + 'static> TokenVerifier<E> {
     pub(super) fn new(settings: TokenSettings, endpoint: E) -> Self {
-        Self { settings, keys: KeySet::new(endpoint) }
+        Self { settings, keys: KeySet::new(endpoint, READ_TIMEOUT) }
     }
 
     /// Returns the holder of the request's token. A text without the form of an acceptable token causes no
@@ -87,7 +105,14 @@ impl<E: JwksEndpoint + 'static> TokenVerifier<E> {
         let query = parse_key_query(token)?;
         let algorithm = query.algorithm;
         let key = self.keys.find_key(query, now_ms).await?.ok_or(TokenError::UnknownKey)?;
-        let claims = verify_claims(token, algorithm, &key, &self.settings)?;
+        let mut validation = Validation::new(algorithm);
+        validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+        validation.set_issuer(&[&self.settings.issuer]);
+        validation.set_audience(&self.settings.audiences);
+        // `caller_from_claims` checks the expiry with Djinn's own clock, which tests can move.
+        validation.validate_exp = false;
+        let token = jsonwebtoken::decode::<Claims>(token, &key, &validation);
+        let claims = token.map_err(TokenError::from)?.claims;
         Ok(caller_from_claims(&claims, &self.settings, now_ms)?)
     }
 }
@@ -107,38 +132,6 @@ fn parse_key_query(token: &str) -> Result<KeyQuery, TokenError> {
         return Err(TokenError::OtherKind);
     }
     Ok(KeyQuery { id: kid, algorithm: alg })
-}
-
-/// Verifies the token's signature with this key and algorithm, and returns the claims.
-fn verify_claims(
-    token: &str,
-    algorithm: Algorithm,
-    key: &DecodingKey,
-    settings: &TokenSettings,
-) -> Result<Claims, TokenError> {
-    let mut validation = Validation::new(algorithm);
-    validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
-    validation.set_issuer(&[&settings.issuer]);
-    validation.set_audience(&settings.audiences);
-    // `caller_from_claims` checks the expiry with Djinn's own clock, which tests can move.
-    validation.validate_exp = false;
-    let token = jsonwebtoken::decode(token, key, &validation);
-    token.map(|token| token.claims).map_err(|error| token_error(error.kind()))
-}
-
-/// Converts the library's error. The token's header has already been read.
-fn token_error(kind: &ErrorKind) -> TokenError {
-    if let ErrorKind::MissingRequiredClaim(name) = kind {
-        TokenError::Claim(name.clone())
-    } else if matches!(kind, ErrorKind::InvalidIssuer) {
-        TokenError::Issuer
-    } else if matches!(kind, ErrorKind::InvalidAudience) {
-        TokenError::Audience
-    } else if matches!(kind, ErrorKind::Json(_)) {
-        TokenError::Claims
-    } else {
-        TokenError::Signature
-    }
 }
 
 /// Returns the token's holder, if the token is valid now. The library has checked the issuer, but also

@@ -72,10 +72,16 @@ impl RequestPage<'_> {
         let about = &self.request.subject;
         let subject = subject_text(about);
         let interrupt = about.interrupt();
+        let intro = match about {
+            Subject::Call { .. } | Subject::StepReview { .. } => words.intro,
+            Subject::ResultReview { .. } => words.result_intro,
+            Subject::BudgetExtension { .. } => words.budget_intro,
+            Subject::CallInterrupt { .. } | Subject::ModelInterrupt { .. } => words.interrupt_intro,
+        };
         let document = Document {
             code: problem.map(|problem| problem.code.as_str()),
             problem: problem.map(|problem| problem.sentence(self.language)),
-            paragraphs: vec![intro_text(about, words).to_owned()],
+            paragraphs: vec![intro.to_owned()],
             interrupt: interrupt
                 .map(|why| InterruptPart { message: &why.message, code: &why.code }),
             terms: self.terms(words, &subject),
@@ -123,7 +129,13 @@ fn response_form<'a>(
     let is_question = about.is_question();
     let mut buttons = Vec::new();
     if !is_question {
-        buttons.push(Button { response: "confirm", label: confirm_label(about, words) });
+        let label = match about {
+            Subject::Call { .. } | Subject::StepReview { .. } => words.confirm,
+            Subject::ResultReview { .. } => words.accept_result,
+            Subject::BudgetExtension { .. } => words.extend_budget,
+            Subject::CallInterrupt { .. } | Subject::ModelInterrupt { .. } => words.resume,
+        };
+        buttons.push(Button { response: "confirm", label });
     }
     // Skipping a result keeps the result, as confirming does.
     if !matches!(about, Subject::ResultReview { .. }) {
@@ -157,24 +169,6 @@ fn response_form<'a>(
         });
     }
     FormPart { buttons, areas }
-}
-
-fn intro_text(about: &Subject, words: &PageTexts) -> &'static str {
-    match about {
-        Subject::Call { .. } | Subject::StepReview { .. } => words.intro,
-        Subject::ResultReview { .. } => words.result_intro,
-        Subject::BudgetExtension { .. } => words.budget_intro,
-        Subject::CallInterrupt { .. } | Subject::ModelInterrupt { .. } => words.interrupt_intro,
-    }
-}
-
-fn confirm_label(about: &Subject, words: &PageTexts) -> &'static str {
-    match about {
-        Subject::Call { .. } | Subject::StepReview { .. } => words.confirm,
-        Subject::ResultReview { .. } => words.accept_result,
-        Subject::BudgetExtension { .. } => words.extend_budget,
-        Subject::CallInterrupt { .. } | Subject::ModelInterrupt { .. } => words.resume,
-    }
 }
 
 fn push_subject<'a>(

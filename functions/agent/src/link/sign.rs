@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use djinn_core::file::ProductFile;
-use djinn_core::human::HumanRequest;
 use djinn_core::id::UserId;
 use djinn_protocol::link::{FileLinks, ResponseLinks};
+use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::port::{RunKey, SessionKey};
 
 use super::token::{FileGrant, LinkKeys, ResponseGrant};
@@ -68,7 +67,15 @@ impl LinkSigner {
         let keys = Arc::clone(&self.keys);
         let run = run.clone();
         ResponseLinks::new(move |ask, at_ms| {
-            let grant = response_grant(ask, &run, &user, at_ms.saturating_add(ttl_ms));
+            let latest_ms = at_ms.saturating_add(ttl_ms);
+            let grant = ResponseGrant {
+                tenant: run.tenant.clone(),
+                user: user.clone(),
+                run: run.run.clone(),
+                human_request: ask.id.clone(),
+                digest: ask.digest.clone(),
+                expires_at_ms: ask.expires_at_ms.map_or(latest_ms, |at_ms| at_ms.min(latest_ms)),
+            };
             Some(format!("{base}{RESPONSES}{}", keys.get()?.sign_response(&grant)?))
         })
     }
@@ -76,35 +83,15 @@ impl LinkSigner {
     /// Returns links to the session's files. Anyone with a link can open the file.
     pub(crate) fn file_links(&self, session: &SessionKey) -> FileLinks {
         let keys = Arc::clone(&self.keys);
-        let session = session.clone();
+        let folder = Folder::from(session);
         FileLinks::new(self.base.clone(), move |file, at_ms| {
-            keys.get()?.sign_file(&file_grant(file, &session, at_ms))
+            keys.get()?.sign_file(&FileGrant {
+                folder: folder.clone(),
+                name: file.name.clone(),
+                object: file.object.clone(),
+                expires_at_ms: file_expiry_ms(at_ms),
+            })
         })
-    }
-}
-
-fn response_grant(
-    ask: &HumanRequest,
-    run: &RunKey,
-    user: &UserId,
-    latest_ms: i64,
-) -> ResponseGrant {
-    ResponseGrant {
-        tenant: run.tenant.clone(),
-        user: user.clone(),
-        run: run.run.clone(),
-        human_request: ask.id.clone(),
-        digest: ask.digest.clone(),
-        expires_at_ms: ask.expires_at_ms.map_or(latest_ms, |until_ms| until_ms.min(latest_ms)),
-    }
-}
-
-fn file_grant(file: &ProductFile, session: &SessionKey, at_ms: i64) -> FileGrant {
-    FileGrant {
-        folder: session.into(),
-        name: file.name.clone(),
-        object: file.object.clone(),
-        expires_at_ms: file_expiry_ms(at_ms),
     }
 }
 

@@ -101,22 +101,20 @@ impl LinkKeys {
     /// # Errors
     /// Returns [`BadLink`] if the token is invalid or has expired.
     pub fn verify_response(&self, token: &str, now_ms: i64) -> Result<ResponseGrant, BadLink> {
-        let grant = self.decode_response(token).ok_or(BadLink::NotOurs)?;
-        if now_ms < grant.expires_at_ms { Ok(grant) } else { Err(BadLink::Expired) }
-    }
-
-    fn decode_response(&self, token: &str) -> Option<ResponseGrant> {
-        is_response_token(token).then_some(())?;
+        if !is_response_token(token) {
+            return Err(BadLink::NotOurs);
+        }
         let mut validation = Validation::new(ALGORITHM);
         validation.set_required_spec_claims(&["exp", "aud", "sub"]);
         validation.set_audience(&[AUDIENCE]);
-        // `verify_response` checks the expiry with Djinn's own clock, which tests can move.
+        // The expiry is checked below with Djinn's own clock, which tests can move.
         validation.validate_exp = false;
         let claims = self.0.iter().find_map(|key| {
             let key = DecodingKey::from_secret(key.reveal().as_bytes());
             jsonwebtoken::decode::<Claims<ResponseGrant>>(token, &key, &validation).ok()
         });
-        Some(claims?.claims.grant)
+        let grant = claims.ok_or(BadLink::NotOurs)?.claims.grant;
+        if now_ms < grant.expires_at_ms { Ok(grant) } else { Err(BadLink::Expired) }
     }
 }
 

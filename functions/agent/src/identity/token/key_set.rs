@@ -19,7 +19,7 @@ const RETRY_MS: i64 = 15 * 1000;
 /// Maximum age of keys while the issuer is unreachable.
 const STALE_MS: i64 = 24 * 60 * 60 * 1000;
 /// Timeout for a request to the issuer.
-const READ_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The key id and algorithm of a token.
 #[derive(Debug, Clone)]
@@ -81,14 +81,11 @@ impl CachedKeys {
 }
 
 impl<E: JwksEndpoint + 'static> KeySet<E> {
-    pub(super) fn new(endpoint: E) -> Self {
-        Self::with_timeout(endpoint, READ_TIMEOUT)
-    }
-
-    fn with_timeout(endpoint: E, within: Duration) -> Self {
+    /// `timeout` is the maximum time of a read.
+    pub(super) fn new(endpoint: E, timeout: Duration) -> Self {
         let cache = Mutex::default();
         let reading = tokio::sync::Mutex::default();
-        Self(Arc::new(SharedKeys { endpoint, timeout: within, cache, reading }))
+        Self(Arc::new(SharedKeys { endpoint, timeout, cache, reading }))
     }
 
     /// Returns a token's key, if the issuer has published the key. A cached key does not wait for a read in
@@ -185,7 +182,7 @@ mod tests {
 
     fn set<const N: usize>(answers: [Answer; N]) -> KeySet<Answers> {
         let answers = Answers(Mutex::new(answers.into()));
-        KeySet::with_timeout(answers, Duration::from_millis(1))
+        KeySet::new(answers, Duration::from_millis(1))
     }
 
     fn key_query(id: Option<&str>) -> KeyQuery {

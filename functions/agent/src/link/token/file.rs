@@ -62,19 +62,20 @@ impl LinkKeys {
     /// # Errors
     /// Returns [`BadLink`] if the token is invalid or has expired.
     pub fn verify_file(&self, token: &str, name: &str, now_ms: i64) -> Result<FileGrant, BadLink> {
-        let grant = self.decode_file(token, name).ok_or(BadLink::NotOurs)?;
-        if now_ms < grant.expires_at_ms { Ok(grant) } else { Err(BadLink::Expired) }
-    }
-
-    fn decode_file(&self, token: &str, name: &str) -> Option<FileGrant> {
-        let (payload, tag) = split_token(token)?;
-        let grant = FileGrant::decode(&payload, name)?;
+        let (payload, tag) = split_token(token).ok_or(BadLink::NotOurs)?;
+        let grant = FileGrant::decode(&payload, name).ok_or(BadLink::NotOurs)?;
         // The comparison takes constant time for each key, so no byte of a tag can be guessed alone.
         let is_signed_by = |key: &Secret| {
             mac_of(key, &payload, &grant.name)
                 .is_some_and(|mac| mac.verify_truncated_left(&tag).is_ok())
         };
-        self.0.iter().any(is_signed_by).then_some(grant)
+        if !self.0.iter().any(is_signed_by) {
+            Err(BadLink::NotOurs)
+        } else if now_ms < grant.expires_at_ms {
+            Ok(grant)
+        } else {
+            Err(BadLink::Expired)
+        }
     }
 }
 
@@ -108,7 +109,9 @@ impl FileGrant {
         let Folder { tenant, owner, session } = &self.folder;
         let mut payload = vec![kind];
         for digits in [owner.as_str(), session.as_str(), object_start, object_end] {
-            payload.extend(parse_hash(digits)?.to_be_bytes());
+            let hash = u128::from_str_radix(digits, 16).ok()?;
+            let is_lowercase = format!("{hash:0HASH_DIGITS$x}") == digits;
+            payload.extend(is_lowercase.then_some(hash)?.to_be_bytes());
         }
         // Rounded down, so no link lasts longer.
         let expires_at_s = self.expires_at_ms.div_euclid(1_000).clamp(0, u32::MAX.into());
@@ -137,12 +140,6 @@ impl FileGrant {
             expires_at_ms: i64::from(u32::from_be_bytes(*expires_at_s)) * 1_000,
         })
     }
-}
-
-/// Parses 32 lowercase hexadecimal digits.
-fn parse_hash(digits: &str) -> Option<u128> {
-    let hash = u128::from_str_radix(digits, 16).ok()?;
-    (format!("{hash:0HASH_DIGITS$x}") == digits).then_some(hash)
 }
 
 #[cfg(test)]
