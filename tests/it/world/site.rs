@@ -44,7 +44,12 @@ struct Shared {
 
 impl Site {
     pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::start_at(0).await
+    }
+
+    /// Starts a site at this port of this machine; 0 for any free port.
+    pub(crate) async fn start_at(port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared::default());
         let app = Router::new().fallback(answer).with_state((url.clone(), Arc::clone(&shared)));
