@@ -36,6 +36,8 @@ BREAKAGES = {
         ("Timeout: 900", "Timeout: 60", "Timeout is 60, not 900"),
         ("RecursiveLoop: Allow", "RecursiveLoop: Terminate", "RecursiveLoop"),
         ("LogFormat: JSON", "LogFormat: Text", "LogFormat"),
+        ("    RecursiveLoop: Allow\n", "    RecursiveLoop: Allow\n    VpcConfig:\n      SubnetIds: [subnet]\n",
+         "Agent: VpcConfig"),
     ],
     rules.users_are_bounded_by_default: [
         ('Default: "20000000"', 'Default: ""', "parameter UserDayTokens"),
@@ -50,6 +52,7 @@ BREAKAGES = {
     rules.concurrency_is_bounded_if_asked_for: [
         ("[HasExecutorBound, !Ref ExecutorConcurrency,", "[HasExecutorBound, 0,", "Executor: Res"),
         ("[HasAgentBound,", "[HasExecutorBound,", "Agent: Reserved"),
+        ("[!Equals [!Ref SandboxConcurrency, 0]]", "[!Equals [!Ref SandboxConcurrency, 1]]", "condition HasSandboxBound"),
     ],
     rules.nothing_is_local: [
         ("DJINN_LANGUAGE:", 'DJINN_LOCAL: "1"\n          DJINN_LANGUAGE:', "DJINN_LOCAL"),
@@ -136,6 +139,16 @@ BREAKAGES = {
     ],
     rules.schedules_act_for_this_account: [
         ("aws:SourceAccount: !Ref AWS::AccountId", "aws:SourceOrgID: o-1", "SourceAccount"),
+        ("aws:SourceArn: !GetAtt Schedules.Arn", "aws:SourceArn: !GetAtt Executor.Arn", "SourceArn"),
+        ("Service: scheduler.amazonaws.com", "Service: events.amazonaws.com", "Principal.Service"),
+    ],
+    rules.drivers_make_schedules_that_run_as_the_schedules_role: [
+        ("Action: iam:PassRole", "Action: s3:ListBucket", "RunPolicy: iam:PassRole: Resource is null"),
+        ("              - scheduler:UpdateSchedule\n", "", "RunPolicy: scheduler:UpdateSchedule: Resource is null"),
+        (":schedule/${Schedules}/*", ":schedule/default/*", "RunPolicy: scheduler:CreateSchedule: Resource"),
+        ("DJINN_SCHEDULE_GROUP: !Ref Schedules", "DJINN_SCHEDULE_GROUP: default", "Agent: DJINN_SCHEDULE_GROUP"),
+        ("DJINN_SCHEDULE_ROLE_ARN: !GetAtt ScheduleRole.Arn", "DJINN_SCHEDULE_ROLE_ARN: !GetAtt ExecutorRole.Arn",
+         "Executor: DJINN_SCHEDULE_ROLE_ARN"),
     ],
     rules.secrets_and_bedrock_are_asked_for: [
         ("    Condition: HasBedrock\n", "", "HasBedrock"),
@@ -174,6 +187,8 @@ BREAKAGES = {
     ],
     rules.the_table_is_kept_and_bounded: [
         ("Enabled: true\n      BillingMode", "Enabled: false\n      BillingMode", "TimeToLive"),
+        ("AttributeName: expires", "AttributeName: expires_at", "TimeToLive"),
+        ("MaxReadRequestUnits: !Ref TableReads", "MaxReadRequestUnits: -1", "MaxReadRequestUnits is -1"),
         ("RecoveryEnabled: true", "RecoveryEnabled: false", "PointInTime"),
         ("        MaxWriteRequestUnits: !Ref TableWrites\n", "", "MaxWriteRequestUnits"),
         ("DeletionPolicy: Retain", "DeletionPolicy: Delete", "DeletionPolicy"),
@@ -222,6 +237,7 @@ BREAKAGES = {
         ("      SecurityGroupEgress:\n", "      SecurityGroupIngress: [{}]\n      SecurityGroupEgress:\n", "lets somebody in"),
         ("VpcEndpointType: Gateway", "VpcEndpointType: Interface", "VpcEndpointType"),
         ("${AWS::Region}.s3", "${AWS::Region}.dynamodb", "ServiceName"),
+        ("      RouteTableIds: [!Ref SandboxRoutes]\n", "", "SandboxEndpoint: RouteTableIds"),
         ("Action: s3:PutObject\n", "Action: s3:*\n", "SandboxEndpoint leads to"),
         ("Resource: !Sub ${Bucket.Arn}/tenants/*/sandbox/*", "Resource: !Sub ${Bucket.Arn}/*",
          "SandboxEndpoint leads to"),

@@ -159,6 +159,12 @@ KMS_POLICIES = {
 }
 SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
 
+# All actions of the drivers on run alarms, and the schedules of this stack.
+SCHEDULE_ACTIONS = ("scheduler:CreateSchedule", "scheduler:DeleteSchedule", "scheduler:UpdateSchedule")
+SCHEDULES = {
+    "Fn::Sub": "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule/${Schedules}/*"
+}
+
 
 def complaints(template: dict) -> list[str]:
     """Returns a sentence for each problem of a transformed template."""
@@ -175,6 +181,8 @@ def drivers_run_as_they_must(template):
             "RecursiveLoop": "Allow",
             "TracingConfig.Mode": "Active",
             "LoggingConfig.LogFormat": "JSON",
+            # A function URL does not stream from a network, and only the sandbox needs one.
+            "VpcConfig": None,
         }.items():
             yield from expect(name, function, path, wanted)
 
@@ -195,6 +203,10 @@ def concurrency_is_bounded_if_asked_for(template):
         bound = {"Ref": f"{name}Concurrency"}
         wanted = {"Fn::If": [f"Has{name}Bound", bound, {"Ref": "AWS::NoValue"}]}
         yield from expect(name, properties(template, name), "ReservedConcurrentExecutions", wanted)
+    for name in (*DRIVERS, "Sandbox", "Web"):
+        # Lambda starts no function with a reserved concurrency of 0.
+        wanted = {"Fn::Not": [{"Fn::Equals": [{"Ref": f"{name}Concurrency"}, 0]}]}
+        yield from expect(f"condition Has{name}Bound", template["Conditions"], f"Has{name}Bound", wanted)
 
 
 def nothing_is_local(template):
@@ -388,8 +400,29 @@ def every_driver_and_alarm_may_invoke_the_executor(template):
 
 def schedules_act_for_this_account(template):
     [trust] = properties(template, "ScheduleRole")["AssumeRolePolicyDocument"]["Statement"]
+    yield from expect("ScheduleRole", trust, "Principal.Service", "scheduler.amazonaws.com")
     wanted = {"Ref": "AWS::AccountId"}
     yield from expect("ScheduleRole", trust, "Condition.StringEquals.aws:SourceAccount", wanted)
+    group = {"Fn::GetAtt": ["Schedules", "Arn"]}
+    yield from expect("ScheduleRole", trust, "Condition.StringEquals.aws:SourceArn", group)
+
+
+def drivers_make_schedules_that_run_as_the_schedules_role(template):
+    policy = properties(template, "RunPolicy")
+    allowed = {
+        action: statement
+        for statement in listed(value(policy, "PolicyDocument.Statement"))
+        for action in listed(statement.get("Action"))
+        if statement["Effect"] == "Allow"
+    }
+    # An emulator creates schedules without iam:PassRole; AWS does not.
+    for action, resource in {**{action: SCHEDULES for action in SCHEDULE_ACTIONS},
+                             "iam:PassRole": SCHEDULE_ROLE}.items():
+        yield from expect(f"RunPolicy: {action}", allowed.get(action), "Resource", resource)
+    for name in DRIVERS:
+        variables = value(properties(template, name), "Environment.Variables")
+        yield from expect(name, variables, "DJINN_SCHEDULE_GROUP", {"Ref": "Schedules"})
+        yield from expect(name, variables, "DJINN_SCHEDULE_ROLE_ARN", SCHEDULE_ROLE)
 
 
 def secrets_and_bedrock_are_asked_for(template):
@@ -477,13 +510,14 @@ def the_table_is_kept_and_bounded(template):
     table = properties(template, "Table")
     for path, wanted in {
         "BillingMode": "PAY_PER_REQUEST",
-        "TimeToLiveSpecification.Enabled": True,
+        # The attribute that shared/aws/src/key.rs writes.
+        "TimeToLiveSpecification": {"AttributeName": "expires", "Enabled": True},
         "PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled": True,
     }.items():
         yield from expect("Table", table, path, wanted)
-    for limit in ("MaxReadRequestUnits", "MaxWriteRequestUnits"):
-        if not value(table, f"OnDemandThroughput.{limit}"):
-            yield f"Table has no OnDemandThroughput.{limit}, so that nothing bounds its price"
+    # Without these limits, nothing bounds the table's price.
+    for limit, parameter in {"MaxReadRequestUnits": "TableReads", "MaxWriteRequestUnits": "TableWrites"}.items():
+        yield from expect("Table", table, f"OnDemandThroughput.{limit}", {"Ref": parameter})
 
 
 def the_bucket_is_kept_and_private(template):
@@ -618,6 +652,7 @@ def nothing_leads_out_of_the_sandbox(template):
         yield from expect(name, endpoint, "VpcEndpointType", "Gateway")
         yield from expect(name, endpoint, "ServiceName", {"Fn::Sub": "com.amazonaws.${AWS::Region}.s3"})
         yield from expect(name, endpoint, "VpcId", vpc)
+        yield from expect(name, endpoint, "RouteTableIds", [{"Ref": "SandboxRoutes"}])
         found = {}
         for statement in listed(value(endpoint, "PolicyDocument.Statement")):
             resources = [resource.get("Fn::Sub") for resource in listed(statement.get("Resource"))
@@ -775,6 +810,7 @@ RULES = (
     only_the_executor_is_invoked,
     every_driver_and_alarm_may_invoke_the_executor,
     schedules_act_for_this_account,
+    drivers_make_schedules_that_run_as_the_schedules_role,
     secrets_and_bedrock_are_asked_for,
     each_function_reads_the_secrets_that_are_named_for_it,
     links_have_a_key_that_only_the_agent_reads,
