@@ -3,8 +3,7 @@
 //! Each iteration starts due effects, waits for the next event and records the result. Slow work runs beside
 //! the loop. Only journal appends are awaited: nothing may be shown or done before.
 //!
-//! Each unit has private state. A unit reports its next wake time (`next_wake_ms`), acts when
-//! due (`on_timer`), and takes the results.
+//! Each unit reports its next wake time (`next_wake_ms`), acts when due (`on_timer`), and takes the results.
 
 mod alarm;
 mod append;
@@ -191,7 +190,7 @@ impl<P: Ports> Driver<P> {
     fn has_pending_work(&mut self) -> bool {
         let may_start = !self.hand_over.has_begun(&self.run);
         self.background.has_effects()
-            || (self.alarm.is_pending() && may_start)
+            || (may_start && self.alarm.holds_driver(&self.run, self.viewers.client().is_some()))
             || (may_start
                 && self.children.is_only_waiting(&self.run)
                 && self.idle.can_wait(&self.run, &self.viewers, &self.hand_over))
@@ -224,6 +223,7 @@ impl<P: Ports> Driver<P> {
         let wakes_ms = [
             viewers.next_wake_ms(run),
             hand_over.next_wake_ms(now_ms),
+            self.alarm.next_wake_ms(now_ms),
             self.live_writer.next_wake_ms(),
             self.mail.next_wake_ms(run),
             self.lease.next_wake_ms(run),
@@ -231,7 +231,6 @@ impl<P: Ports> Driver<P> {
             self.live_poll.next_wake_ms(run, viewers, children),
             self.idle.next_wake_ms(run, viewers, hand_over),
             next_timeout_ms(run, self.mail.read_at_ms(), now_ms),
-            run.state().next_retry_ms().filter(|at_ms| *at_ms > now_ms),
         ];
         wakes_ms.into_iter().flatten().min().unwrap_or(i64::MAX)
     }
@@ -378,7 +377,8 @@ impl<P: Ports> Driver<P> {
     }
 
     async fn go_to_sleep(&mut self) -> DriveResult {
-        match self.lease.fall_asleep(&self.run, self.mail.recorded_ids()).await {
+        let has_client = self.viewers.client().is_some();
+        match self.lease.fall_asleep(&self.run, self.mail.recorded_ids(), has_client).await {
             Ok((_, SleepResult::Asleep)) => {
                 self.viewers.hand_over_client(&self.run);
                 Err(DriveEnd::Asleep)

@@ -10,12 +10,13 @@ use djinn_core::run::Run;
 
 use crate::pages::read_journal;
 use crate::port::alarm::Alarms;
-use crate::port::clock::Clock;
+use crate::port::clock::{Clock, run_within};
 use crate::port::journal::{AppendResult, Journals, MAX_OUTLINE_QUESTION, RunEnd, RunOutline};
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::tool::BoxFuture;
 use crate::port::{RunKey, SessionKey, StoreError};
 use crate::settings::{expiry_s, journal_expiry_s};
+use crate::sleep::MAX_ALARM_WAIT;
 use crate::world::Ports;
 
 /// Returns the changes that a run's last record makes beside its journal.
@@ -153,13 +154,16 @@ async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>,
     }
 }
 
-/// Ends a run or child without a record. The alarm, which only runs have, is removed first: an ended run is
-/// not stopped again.
+/// Ends a run or child without a record. An alarm that cannot be removed rings once more, and is then removed.
 pub(crate) async fn abandon_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
+    ports.store().abandon_run(key, ports.clock().now_ms()).await?;
     if key.is_root() {
-        ports.alarms().remove_alarm(key).await?;
+        let removal = run_within(ports.clock(), MAX_ALARM_WAIT, ports.alarms().remove_alarm(key));
+        if !removal.await.is_some_and(|removal| removal.is_ok()) {
+            tracing::warn!(run_id = %key.run, "the alarm of an abandoned run rings once more");
+        }
     }
-    ports.store().abandon_run(key, ports.clock().now_ms()).await
+    Ok(())
 }
 
 /// Removes the alarm of an ended run, its timer if it may have a timer, and its unread mail. A later sender

@@ -5,6 +5,7 @@
 //! strongly consistent.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use djinn_core::journal::ChainHead;
 use djinn_core::status::RunStatus;
@@ -12,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::mailbox::read_mailbox;
 use crate::port::alarm::{Alarms, Invoker};
-use crate::port::clock::Clock;
+use crate::port::clock::{Clock, run_within};
 use crate::port::journal::{Journals, Lease, RunMeta};
 use crate::port::lease::{LeaseAcquisition, Leases};
 use crate::port::mailbox::{Mail, Mailbox, MailboxContents};
@@ -102,7 +103,7 @@ pub async fn wake_runs<P: Ports>(
 /// again. Returns the run's metadata after the mail was put; `None` if the run does not exist.
 ///
 /// # Errors
-/// Returns [`StoreError`] if the mail may be missing.
+/// Returns [`StoreError`] if the mail may be missing, or if a paused run may lack its alarm.
 pub async fn wake_run<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -117,12 +118,28 @@ pub async fn wake_run<P: Ports>(
     }
     let undriven = !meta.is_driven(ports.clock().now_ms());
     // A paused run has no alarm, and the kick alone may be lost.
-    if undriven && key.is_root() && meta.status == RunStatus::Paused {
-        ports.alarms().set_alarm(key).await?;
-    }
-    if undriven && let Err(error) = ports.invoker().kick_run(key, 0).await {
+    let needs_alarm = undriven && key.is_root() && meta.status == RunStatus::Paused;
+    let alarm = if needs_alarm { set_alarm_in_time(ports, key).await } else { Ok(()) };
+    let kick = if undriven { ports.invoker().kick_run(key, 0).await } else { Ok(()) };
+    if let Err(error) = &kick {
         // The mail waits; the run's alarm starts a driver.
         tracing::warn!(%error, run_id = %key.run, "run not kicked");
     }
-    Ok(Some(meta))
+    match alarm {
+        // The sender tries again, and finds the run with a driver if the kick arrived.
+        Err(error) if error.is_retryable() || kick.is_err() => Err(error),
+        _ => Ok(Some(meta)),
+    }
+}
+
+/// The maximum time for which work that relies on a run's alarm waits for the alarm.
+pub(crate) const MAX_ALARM_WAIT: Duration = Duration::from_secs(1);
+
+/// Creates a run's alarm, within a second.
+///
+/// # Errors
+/// Returns [`StoreError`] if the alarm may be missing; the run's next driver tries again.
+pub async fn set_alarm_in_time<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
+    let alarm = run_within(ports.clock(), MAX_ALARM_WAIT, ports.alarms().set_alarm(key)).await;
+    alarm.unwrap_or_else(|| Err(StoreError::Unavailable("alarm not set in time".to_owned())))
 }

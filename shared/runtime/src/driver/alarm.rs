@@ -12,11 +12,15 @@ use crate::mailbox::read_mailbox;
 use crate::port::StoreError;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::journal::Journals;
+use crate::sleep::MAX_ALARM_WAIT;
 use crate::world::Ports;
 
 /// The run's recurring alarm, as far as this driver knows.
 pub(super) struct RunAlarm {
     state: AlarmState,
+    /// The end of the wait for the alarm, in Unix milliseconds; `None` before the first attempt. The first attempt
+    /// begins with the first model call, so most runs never wait.
+    awaited_until_ms: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,19 +28,34 @@ enum AlarmState {
     Unset,
     Pending,
     Set,
-    /// The deployment does not allow alarms. A run whose driver dies then waits for its next visitor.
+    /// The deployment does not allow alarms.
     Denied,
 }
 
 impl RunAlarm {
     pub(super) fn new<P: Ports>(run: &DrivenRun<P>) -> Self {
         // A child is brought back by the alarm of its root run.
-        Self { state: if run.is_task() { AlarmState::Set } else { AlarmState::Unset } }
+        let state = if run.is_task() { AlarmState::Set } else { AlarmState::Unset };
+        Self { state, awaited_until_ms: None }
     }
 
-    /// Returns true if work that relies on the alarm may start: the alarm is set, or never will be.
-    pub(super) fn is_settled(&self) -> bool {
-        matches!(self.state, AlarmState::Set | AlarmState::Denied)
+    /// Returns true if work that relies on the alarm must wait for the alarm: the alarm is neither set nor denied,
+    /// and the wait is not over. A run whose driver dies without an alarm waits for its next visitor.
+    pub(super) fn is_awaited(&self, now_ms: i64) -> bool {
+        let is_missing = matches!(self.state, AlarmState::Unset | AlarmState::Pending);
+        is_missing && self.awaited_until_ms.is_none_or(|until_ms| until_ms > now_ms)
+    }
+
+    /// Returns the end of the wait for the alarm, in Unix milliseconds. `None` if there is no wait, or if it is
+    /// over.
+    pub(super) fn next_wake_ms(&self, now_ms: i64) -> Option<i64> {
+        self.awaited_until_ms.filter(|_| self.is_awaited(now_ms))
+    }
+
+    /// Returns true if an idle driver stays until the alarm is set. With a client, the driver stays only for
+    /// [`MAX_ALARM_WAIT`]: an open response is billed.
+    pub(super) fn holds_driver<P: Ports>(&self, run: &DrivenRun<P>, has_client: bool) -> bool {
+        self.is_pending() && (!has_client || self.is_awaited(run.now_ms()))
     }
 
     /// Returns true while the alarm is being set.
@@ -44,7 +63,8 @@ impl RunAlarm {
         self.state == AlarmState::Pending
     }
 
-    /// Sets the alarm in the background, once per invocation, and again after a temporary failure.
+    /// Sets the alarm in the background, once per invocation, and again after a temporary failure: until it is set,
+    /// the alarm stays owed.
     pub(super) fn ensure_set<P: Ports>(
         &mut self,
         run: &DrivenRun<P>,
@@ -52,6 +72,7 @@ impl RunAlarm {
     ) {
         if self.state == AlarmState::Unset {
             self.state = AlarmState::Pending;
+            self.awaited_until_ms.get_or_insert_with(|| run.after_ms(MAX_ALARM_WAIT));
             let ports = run.ports().clone();
             let key = run.key().clone();
             background.spawn_background(async move {

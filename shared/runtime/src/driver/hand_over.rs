@@ -10,7 +10,11 @@ use super::driven_run::DrivenRun;
 use super::lease::HeldLease;
 use super::viewers::Viewers;
 use crate::deadline::Deadline;
+use crate::port::clock::run_within;
 use crate::world::Ports;
+
+/// The maximum time for the invocation of a successor. An open response waits for it.
+const MAX_KICK: Duration = Duration::from_secs(1);
 
 /// The end of the invocation, and other reasons for a handoff.
 pub(super) struct HandOver {
@@ -86,7 +90,11 @@ impl HandOver {
             return false;
         }
         lease.release(run).await;
-        run.kick_successor(self.hops + 1).await;
+        let kick = run.kick_successor(self.hops + 1);
+        if run_within(run.ports().clock(), MAX_KICK, kick).await.is_none() {
+            // The client or the alarm brings the run back.
+            tracing::warn!("no successor invoked in time");
+        }
         viewers.hand_over_client(run);
         true
     }

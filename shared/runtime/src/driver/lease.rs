@@ -1,13 +1,15 @@
 //! The lease of a driven run: the renewal times and the result of each renewal.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use djinn_core::status::RunStatus;
 
 use super::alarm::{park_run, set_wake_timer};
 use super::background::{BackgroundWork, DriverEvent};
+use super::closing::{MAX_CLOSING, leave_to_executor};
 use super::driven_run::DrivenRun;
-use crate::port::clock::Clock;
+use crate::port::clock::{Clock, run_within};
 use crate::port::journal::Lease;
 use crate::port::lease::{LeaseRenewal, Leases};
 use crate::port::{RunKey, StoreError};
@@ -106,18 +108,23 @@ impl HeldLease {
 
     /// Releases the lease, unless the mailbox has unrecorded mail. Leaves a run to its timer if it waits only
     /// for users or a provider. Also returns the time of the mailbox read, in Unix milliseconds.
+    ///
+    /// With a client, slow alarms are left to the executor: an open response is billed.
     pub(super) async fn fall_asleep<P: Ports>(
         &self,
         run: &DrivenRun<P>,
         recorded_mail: &BTreeSet<String>,
+        has_client: bool,
     ) -> Result<(i64, SleepResult), StoreError> {
+        let patience = if has_client { MAX_CLOSING } else { Duration::MAX };
         let session = run.session_key();
         let status = run.state().status();
         let waits_alone =
             run.state().next_retry_ms().is_some() && run.state().running_children().is_empty();
         let parks = (status == RunStatus::Paused || waits_alone) && !run.is_task();
-        let has_timer = parks && set_wake_timer(run).await;
         let ports = run.ports();
+        let timer = async { parks && set_wake_timer(run).await };
+        let has_timer = run_within(ports.clock(), patience, timer).await;
         let key = run.key();
         let read_at_ms = run.now_ms();
         let lease = &self.lease;
@@ -125,8 +132,16 @@ impl HeldLease {
         let slept = fall_asleep(ports, key, &session, lease, status, &head, recorded_mail).await;
         let slept =
             slept.inspect_err(|error| tracing::warn!(%error, "fell asleep without looking"))?;
-        if has_timer && slept == SleepResult::Asleep {
-            park_run(run, recorded_mail).await;
+        if slept == SleepResult::Asleep {
+            let parking = async {
+                if has_timer == Some(true) {
+                    park_run(run, recorded_mail).await;
+                }
+            };
+            let is_done = run_within(ports.clock(), patience, parking).await.is_some();
+            if has_timer.is_none() || !is_done {
+                leave_to_executor(run).await;
+            }
         }
         Ok((read_at_ms, slept))
     }

@@ -138,7 +138,7 @@ impl<P: Ports> EffectStarter<'_, P> {
         self.alarm.ensure_set(self.run, self.background);
         // A `once` call started by another driver must not be repeated. Such a call starts after the alarm is
         // set, so the run is found again after a crash.
-        let can_start = !invocation.started && self.alarm.is_settled();
+        let can_start = !invocation.started && !self.alarm.is_awaited(self.run.now_ms());
         let is_repeatable = invocation.class != EffectClass::Once;
         (is_repeatable || can_start).then_some(PreparedCall { invocation, timeout })
     }
@@ -176,7 +176,8 @@ impl<P: Ports> EffectStarter<'_, P> {
     fn start_child(&mut self, dispatch: ChildDispatch) {
         // A child starts after the alarm is set, so the run is found again after a crash.
         self.alarm.ensure_set(self.run, self.background);
-        if !self.alarm.is_settled() || self.background.dispatch_count() >= DISPATCHES_AT_ONCE {
+        let is_alarm_awaited = self.alarm.is_awaited(self.run.now_ms());
+        if is_alarm_awaited || self.background.dispatch_count() >= DISPATCHES_AT_ONCE {
             return;
         }
         let Some(spec) = self.run.state().child_spec(&dispatch.child) else { return };
@@ -219,7 +220,9 @@ impl<P: Ports> EffectStarter<'_, P> {
     fn start_delivery(&mut self, delivery: Delivery) {
         // An alarm being set could appear after its removal. An inline caller's driver reads the child's end
         // directly.
-        if self.alarm.is_pending() || (self.is_inline && delivery == Delivery::ChildResult) {
+        let waits_for_alarm = self.alarm.is_pending()
+            && (delivery == Delivery::AlarmRemoval || self.alarm.is_awaited(self.run.now_ms()));
+        if waits_for_alarm || (self.is_inline && delivery == Delivery::ChildResult) {
             return;
         }
         let ports = self.run.ports().clone();

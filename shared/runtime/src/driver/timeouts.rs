@@ -7,8 +7,8 @@ use djinn_core::input::Input;
 use super::driven_run::DrivenRun;
 use crate::world::Ports;
 
-/// Returns the time of the next input, in Unix milliseconds. A request past its expiry counts only after the
-/// mailbox was read.
+/// Returns the time of the next input or of a delayed call, in Unix milliseconds. A request past its expiry counts
+/// only after the mailbox was read.
 pub(super) fn next_timeout_ms<P: Ports>(
     run: &DrivenRun<P>,
     mail_read_at_ms: i64,
@@ -20,7 +20,8 @@ pub(super) fn next_timeout_ms<P: Ports>(
     let limit = run.state().next_limit().map(|(_, at_ms)| at_ms);
     let expiry = run.state().next_expiry().map(|(_, at_ms)| at_ms);
     let expiry = expiry.filter(|at_ms| *at_ms > now_ms || *at_ms <= mail_read_at_ms);
-    limit.into_iter().chain(expiry).min()
+    let retry = run.state().next_retry_ms().filter(|at_ms| *at_ms > now_ms);
+    limit.into_iter().chain(expiry).chain(retry).min()
 }
 
 /// Returns the inputs due by now.

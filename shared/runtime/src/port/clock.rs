@@ -20,6 +20,19 @@ pub trait Clock: Send + Sync {
     }
 }
 
+/// Returns the result of `work`, or `None` if `work` takes longer than `limit` and is dropped.
+pub async fn run_within<C: Clock, T>(
+    clock: &C,
+    limit: Duration,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        result = work => Some(result),
+        () = clock.sleep(limit) => None,
+    }
+}
+
 /// The clock of the machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;

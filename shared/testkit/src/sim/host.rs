@@ -28,9 +28,12 @@ pub enum ServiceFault {
     Down,
     /// The deployment has no grant for the service.
     Denies,
-    /// The service never returns.
+    /// The service does not respond: a call fails after 15 s.
     Hangs,
 }
+
+/// The time for three attempts of 5 s, after which the AWS SDK gives up.
+const HANGS_FOR: Duration = Duration::from_secs(15);
 
 /// A host that keeps alarms and timers for all clones, and sends kicks to the simulation.
 #[derive(Clone)]
@@ -88,7 +91,10 @@ impl SimHost {
             None => {}
             Some(ServiceFault::Down) => return Err(StoreError::Unavailable(name)),
             Some(ServiceFault::Denies) => return Err(StoreError::Denied(name)),
-            Some(ServiceFault::Hangs) => std::future::pending().await,
+            Some(ServiceFault::Hangs) => {
+                tokio::time::sleep(HANGS_FOR).await;
+                return Err(StoreError::Unavailable(name));
+            }
         }
         let fault = self.chaos.as_ref().map_or(StoreFault::None, Chaos::draw_refusal);
         self.points.pass(format!("before {name}")).await;
