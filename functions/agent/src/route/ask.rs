@@ -17,10 +17,11 @@ use djinn_core::language::Language;
 use djinn_core::settings::Machine;
 use djinn_protocol::body::AcceptedBody;
 use djinn_protocol::request::{HumanSettingsRequest, JoyAgentRequest, NoParameters, RunRequest};
-use djinn_runtime::port::alarm::{Alarms, Invoker};
+use djinn_runtime::port::alarm::Invoker;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{Permission, start_background};
+use djinn_runtime::sleep::set_alarm_in_time;
 use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
 use serde::de::DeserializeOwned;
@@ -121,7 +122,7 @@ async fn start_without_client<P: AgentPorts>(
     let key = start_background(&agent.ports, question).await?;
     facts.run = Some(key.run.clone());
     // An invocation may get lost, and then only the alarm would start this run.
-    if let Err(error) = agent.ports.alarms().set_alarm(&key).await {
+    if let Err(error) = set_alarm_in_time(&agent.ports, &key).await {
         tracing::warn!(%error, run_id = %key.run, "alarm not made: its driver tries again");
     }
     if let Err(error) = agent.ports.invoker().kick_run(&key, 0).await {
