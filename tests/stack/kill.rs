@@ -1,11 +1,11 @@
-//! A driver that is killed, and the run alarm that resumes its run.
+//! Killed functions: a driver, whose run the run alarm resumes, and executors, whose steps others perform.
 
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::story::{PATIENCE, Story};
-use crate::world::Protocol;
+use crate::world::{Protocol, planner, summary};
 
 const QUESTION: &str = "What survives?";
 
@@ -48,5 +48,41 @@ async fn run_alarm_resumes_the_run_of_a_killed_driver() {
         (&ended["status"], &ended["answer"]),
         (&json!("finished"), &json!("Everything survives."))
     );
+    story.close();
+}
+
+#[tokio::test]
+#[ignore = "needs the stack: cargo verify --only stack"]
+async fn steps_of_killed_executors_are_performed_by_others() {
+    let story = Story::open("killed executors, whose steps others perform").await;
+    let steps = ["First: look", "Second: look", "Third: look"];
+    let plan = json!({
+        "command": "create", "title": "Survival", "steps": steps, "depends_on": [[], [], []],
+    });
+    planner(&story.model)
+        .call("planning", plan)
+        .then()
+        .call("planning", json!({"command": "finish"}));
+    let gates = ["s1.1", "s2.1", "s3.1"].map(|path| {
+        let reply = story.at(path).reply("Half of the step.");
+        let gate = reply.gate(1);
+        reply.then().reply("The whole step.").always();
+        gate
+    });
+    summary(&story.model).reply("All steps survive.");
+    let question = story.question(QUESTION).deep();
+    let (frames, ()) = tokio::join!(
+        async { story.follow_run(story.user.ask(Protocol::Native, &question).await).await },
+        async {
+            for gate in &gates {
+                gate.wait_until_reached().await;
+            }
+            story.kill_processes("executor");
+        },
+    );
+    assert_eq!(frames.last().unwrap().json()["answer"], "All steps survive.");
+    let event = story.receive_undelivered().await;
+    let path = event["requestPayload"]["path"].as_str().unwrap();
+    assert!(["s1.1", "s2.1", "s3.1"].contains(&path), "{event}");
     story.close();
 }

@@ -194,6 +194,14 @@ impl Story {
         }
     }
 
+    /// Waits for a failed invocation of the executor, in the queue `Undelivered`.
+    pub(crate) async fn receive_undelivered(&self) -> Value {
+        let queue =
+            json!({"QueueUrl": self.stack["resources"]["Undelivered"], "WaitTimeSeconds": 20});
+        let received = self.call("sqs", "ReceiveMessage", &queue).await;
+        serde_json::from_str(received["Messages"][0]["Body"].as_str().unwrap()).unwrap()
+    }
+
     /// The keys of all objects of tenants in the bucket.
     pub(crate) async fn objects(&self) -> Vec<String> {
         let wanted = json!({"Bucket": self.output("BucketName"), "Prefix": "tenants/"});
