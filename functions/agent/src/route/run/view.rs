@@ -34,7 +34,7 @@ pub(super) fn run_body<'a>(
     RunBody {
         run: run.to_string(),
         status,
-        mode: meta.mode,
+        mode: meta.mode.clone(),
         session: session.to_string(),
         request: meta.request.to_string(),
         started_at_ms: meta.started_at_ms,
