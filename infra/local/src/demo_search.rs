@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use tower_http::services::ServeDir;
 
 use crate::serve::{ServeTimeouts, serve, with_body_timeout};
-use index::{SiteHit, SiteIndex};
+use index::SiteIndex;
 
 /// The engine's name in every result.
 const ENGINE: &str = "demo";
@@ -92,7 +92,18 @@ async fn answer_search(State(route): State<SearchRoute>, RawQuery(raw): RawQuery
     }
     let is_first_page = find_value("pageno").is_none_or(|page| page == "1");
     let hits = if is_first_page { route.index.search_pages(&query, MAX_HITS) } else { Vec::new() };
-    let results: Vec<Value> = hits.iter().map(|hit| result_json(&route.base_url, hit)).collect();
+    let results = hits.iter().map(|hit| {
+        json!({
+            "title": hit.title,
+            "url": format!("{}/{}", route.base_url, hit.file),
+            "content": hit.snippet,
+            "engine": ENGINE,
+            "engines": [ENGINE],
+            "category": "general",
+            "score": hit.score,
+        })
+    });
+    let results: Vec<Value> = results.collect();
     Json(json!({
         "query": query,
         "number_of_results": results.len(),
@@ -104,16 +115,4 @@ async fn answer_search(State(route): State<SearchRoute>, RawQuery(raw): RawQuery
         "unresponsive_engines": [],
     }))
     .into_response()
-}
-
-fn result_json(base_url: &str, hit: &SiteHit<'_>) -> Value {
-    json!({
-        "title": hit.title,
-        "url": format!("{base_url}/{}", hit.file),
-        "content": hit.snippet,
-        "engine": ENGINE,
-        "engines": [ENGINE],
-        "category": "general",
-        "score": hit.score,
-    })
 }

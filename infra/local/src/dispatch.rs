@@ -57,17 +57,13 @@ impl LocalDispatch {
             }
         }
     }
-
-    fn send_invocation(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
-        self.queue
-            .send(RunInvocation::new(key, hops))
-            .map_err(|_| StoreError::Unavailable("the local executor has stopped".to_owned()))
-    }
 }
 
 impl Invoker for LocalDispatch {
     async fn kick_run(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
-        self.send_invocation(key, hops)
+        self.queue
+            .send(RunInvocation::new(key, hops))
+            .map_err(|_| StoreError::Unavailable("the local executor has stopped".to_owned()))
     }
 }
 

@@ -47,7 +47,9 @@ async fn take_over_dead_run(store: &AwsStore, key: &RunKey) -> Result<bool, Stor
     let mut tree = vec![key.clone()];
     while let Some(run) = tree.pop() {
         tree.extend(running_children(store, &run).await?);
-        end_lease(store, &run).await?;
+        if let Some(lease) = store.find_meta(&run).await?.and_then(|meta| meta.lease) {
+            store.renew_lease(&run, &lease, 0).await?;
+        }
     }
     Ok(true)
 }
@@ -61,12 +63,4 @@ async fn running_children(store: &AwsStore, key: &RunKey) -> Result<Vec<RunKey>,
     };
     let children = journal.map(|journal| journal.run().running_children()).unwrap_or_default();
     Ok(children.into_iter().map(|child| key.with_child(child)).collect())
-}
-
-async fn end_lease(store: &AwsStore, key: &RunKey) -> Result<(), StoreError> {
-    let lease = store.find_meta(key).await?.and_then(|meta| meta.lease);
-    if let Some(lease) = lease {
-        store.renew_lease(key, &lease, 0).await?;
-    }
-    Ok(())
 }

@@ -8,7 +8,7 @@ use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tower::{BoxError, Layer, Service};
 use tower_http::timeout::{RequestBodyTimeout, RequestBodyTimeoutLayer};
 
@@ -51,10 +51,14 @@ where
                 continue;
             }
         };
+        // With Nagle's algorithm, each small frame would wait for the acknowledgment of the previous frame.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY not set");
+        }
         let service = TowerToHyperService::new(service.clone());
         let mut server = http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(patience.headers);
-        let connection = server.serve_connection(TokioIo::new(without_delay(stream)), service);
+        let connection = server.serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection broke off");
@@ -69,13 +73,4 @@ pub(crate) fn with_body_timeout(
     patience: ServeTimeouts,
 ) -> RequestBodyTimeout<Router> {
     RequestBodyTimeoutLayer::new(patience.body).layer(routes)
-}
-
-/// Disables Nagle's algorithm, with which each small frame would wait for the acknowledgment of the previous
-/// frame.
-fn without_delay(stream: TcpStream) -> TcpStream {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY not set");
-    }
-    stream
 }

@@ -134,7 +134,11 @@ impl Stores {
         let home = StoresHome::open(options.dir, options.wait)?;
         let key = make_key()?;
         let database = table::open_table(home.dir())?;
-        let bucket = bucket::open_bucket(&home.objects_dir(), &key, options.origins)?;
+        let objects_dir = match &home {
+            StoresHome::Permanent { dir, .. } => dir.join(OBJECTS),
+            StoresHome::Temporary(dir) => dir.path().join(OBJECTS),
+        };
+        let bucket = bucket::open_bucket(&objects_dir, &key, options.origins)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("djinn-stores")
@@ -203,13 +207,6 @@ impl StoresHome {
         match self {
             Self::Permanent { dir, .. } => Some(dir),
             Self::Temporary(_) => None,
-        }
-    }
-
-    fn objects_dir(&self) -> PathBuf {
-        match self {
-            Self::Permanent { dir, .. } => dir.join(OBJECTS),
-            Self::Temporary(dir) => dir.path().join(OBJECTS),
         }
     }
 }

@@ -131,7 +131,11 @@ impl System {
         let demo_model = demo::start_if_needed(&options.var).await?;
         let demo_site = demo::start_site_if_needed(&options.var, options.site.as_deref()).await?;
         let theirs = options.var;
-        let ours = local_variables(&theirs, demo_model.as_ref(), demo_site.as_ref());
+        let model = demo_model.as_ref().map(|model| demo::model_variables(&model.base_url()));
+        let origins = EGRESS_ORIGINS.find_text(&theirs);
+        let site = demo_site.as_ref().map(|site| demo::site_variables(&site.base_url(), origins));
+        let demo = model.into_iter().flatten().chain(site.into_iter().flatten());
+        let ours: BTreeMap<&'static str, String> = demo.chain([LOCAL.pair("1")]).collect();
         let variables: Variables =
             Arc::new(move |name| ours.get(name).cloned().or_else(|| theirs(name)));
         let aws = Aws::new(stores.settings().clone());
@@ -151,7 +155,9 @@ impl System {
             Some(dir) => ui::mount_ui(app, &dir),
             None => app,
         };
-        let (listener, address) = bind_listener(options.listen).await?;
+        let listen_error = |error| SystemError::Listen { address: options.listen, error };
+        let listener = TcpListener::bind(options.listen).await.map_err(listen_error)?;
+        let address = listener.local_addr().map_err(listen_error)?;
         let tasks = vec![
             tokio::spawn(run_executor(ports.clone(), invocations)),
             tokio::spawn(serve(
@@ -225,30 +231,6 @@ impl Drop for System {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
-}
-
-/// Returns the variables that are set only on a laptop.
-fn local_variables(
-    theirs: &(dyn Fn(&str) -> Option<String> + Send + Sync),
-    scripted: Option<&ScriptedModel>,
-    site: Option<&DemoSite>,
-) -> BTreeMap<&'static str, String> {
-    let model = scripted.map(|scripted| demo::model_variables(&scripted.base_url()));
-    let origins = EGRESS_ORIGINS.find_text(theirs);
-    let site = site.map(|site| demo::site_variables(&site.base_url(), origins));
-    let demo = model.into_iter().flatten().chain(site.into_iter().flatten());
-    demo.chain([LOCAL.pair("1")]).collect()
-}
-
-async fn bind_listener(address: SocketAddr) -> Result<(TcpListener, SocketAddr), SystemError> {
-    let listener =
-        TcpListener::bind(address).await.map_err(|error| listen_error(address, error))?;
-    let bound = listener.local_addr().map_err(|error| listen_error(address, error))?;
-    Ok((listener, bound))
-}
-
-fn listen_error(address: SocketAddr, error: std::io::Error) -> SystemError {
-    SystemError::Listen { address, error }
 }
 
 /// Runs the executor for every invocation, each in a separate task, until the queue closes.

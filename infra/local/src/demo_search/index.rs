@@ -60,10 +60,6 @@ impl SiteIndex {
             let blocks = PageBlocks::parse(&fs::read_to_string(folder.join(&file))?);
             pages.push(IndexedPage { file, blocks });
         }
-        Ok(Self::of_pages(pages))
-    }
-
-    fn of_pages(pages: Vec<IndexedPage>) -> Self {
         let text = |page: &IndexedPage| {
             let title = format!("{}\n", page.blocks.title).repeat(TITLE_WEIGHT);
             title + &page.blocks.text()
@@ -72,7 +68,7 @@ impl SiteIndex {
         let documents: Vec<Document<u32>> = documents.collect();
         let engine =
             SearchEngineBuilder::with_tokenizer_and_documents(SiteWords, documents).build();
-        Self { pages, engine }
+        Ok(Self { pages, engine })
     }
 
     /// Returns the pages with at least 1 word of the query, best first. Pages of equal rank are sorted by

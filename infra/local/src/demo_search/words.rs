@@ -18,7 +18,9 @@ pub(super) fn split_words(text: &str) -> Vec<String> {
     let mut signs = Vec::new();
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
-        let is_sign = is_cjk(letter);
+        // Chinese and Japanese.
+        let is_sign = matches!(letter,
+            '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
         if !is_sign {
             push_bigrams(&mut words, &mut signs);
         }
@@ -54,11 +56,6 @@ fn push_bigrams(words: &mut Vec<String>, signs: &mut Vec<char>) {
         signs => words.extend(signs.windows(2).map(|pair| pair.iter().collect::<String>())),
     }
     signs.clear();
-}
-
-fn is_cjk(letter: char) -> bool {
-    matches!(letter,
-        '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]

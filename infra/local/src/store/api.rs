@@ -13,7 +13,6 @@ use djinn_aws::{SignedRequest, is_signed};
 use djinn_runtime::port::secret::Secret;
 use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
 /// Maximum size of a request in bytes, as in DynamoDB.
@@ -77,7 +76,8 @@ fn run_operation(
 ) -> Option<Result<String, DynoxideError>> {
     macro_rules! call {
         ($method:ident) => {
-            parse_body(body)
+            serde_json::from_slice(body)
+                .map_err(|error| DynoxideError::SerializationException(error.to_string()))
                 .and_then(|request| database.$method(request))
                 .and_then(|answer| to_json(&answer))
         };
@@ -95,11 +95,6 @@ fn run_operation(
         "UpdateItem" => call!(update_item),
         _ => return None,
     })
-}
-
-fn parse_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, DynoxideError> {
-    serde_json::from_slice(body)
-        .map_err(|error| DynoxideError::SerializationException(error.to_string()))
 }
 
 fn to_json<T: Serialize>(answer: &T) -> Result<String, DynoxideError> {

@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use futures::future::{BoxFuture, FutureExt as _};
 use http::header::{ETAG, IF_NONE_MATCH};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use s3s::Body;
 use tower::Service;
 
@@ -28,19 +28,20 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let is_read = request.method() == Method::GET;
         let cached_etag = request.headers().get(IF_NONE_MATCH).filter(|_| is_read).cloned();
-        self.0
-            .call(request)
-            .map(move |answer| Ok(leave_out_known(answer?, cached_etag.as_ref())))
-            .boxed()
+        let answer = self.0.call(request);
+        let respond = async move {
+            let answer = answer.await?;
+            let is_ok = answer.status() == StatusCode::OK;
+            let etag = answer.headers().get(ETAG).filter(|_| is_ok).cloned();
+            let Some(etag) = etag.filter(|etag| cached_etag.as_ref() == Some(etag)) else {
+                return Ok(answer);
+            };
+            // The client has the current version of the object.
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response.headers_mut().insert(ETAG, etag);
+            Ok(response)
+        };
+        respond.boxed()
     }
-}
-
-/// Returns the response, without the object if the client has the current version.
-fn leave_out_known(answer: Response<Body>, cached_etag: Option<&HeaderValue>) -> Response<Body> {
-    let etag = answer.headers().get(ETAG).filter(|_| answer.status() == StatusCode::OK).cloned();
-    let Some(etag) = etag.filter(|etag| cached_etag == Some(etag)) else { return answer };
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NOT_MODIFIED;
-    response.headers_mut().insert(ETAG, etag);
-    response
 }

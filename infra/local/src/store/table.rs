@@ -20,26 +20,20 @@ use crate::private::create_private_file;
 /// renamed when complete, so a killed process leaves no partial table.
 pub(super) fn open_table(dir: Option<&Path>) -> Result<Database, StoresError> {
     let path = dir.map_or_else(|| PathBuf::from(":memory:"), |dir| dir.join("table.db"));
-    let result = match dir {
-        None => open_in_memory(),
-        Some(dir) => open_in_dir(dir, &path),
+    let open = || {
+        let Some(dir) = dir else {
+            let database = Database::memory().map_err(|error| error.to_string())?;
+            create_table(&database)?;
+            return Ok(database);
+        };
+        if !path.exists() {
+            make_database(dir, &path)?;
+        }
+        let database = open_database(&path)?;
+        check_table(&database)?;
+        Ok(database)
     };
-    result.map_err(|problem| StoresError::Table { path, problem })
-}
-
-fn open_in_memory() -> Result<Database, String> {
-    let database = Database::memory().map_err(|error| error.to_string())?;
-    create_table(&database)?;
-    Ok(database)
-}
-
-fn open_in_dir(dir: &Path, path: &Path) -> Result<Database, String> {
-    if !path.exists() {
-        make_database(dir, path)?;
-    }
-    let database = open_database(path)?;
-    check_table(&database)?;
-    Ok(database)
+    open().map_err(|problem| StoresError::Table { path: path.clone(), problem })
 }
 
 fn make_database(dir: &Path, path: &Path) -> Result<(), String> {
