@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agent::{Agent, build_router};
 use anyhow::Result;
 use axum::serve::ListenerExt as _;
-use djinn_aws::{Aws, RunInvocation};
+use djinn_aws::Aws;
 use djinn_core::settings::PlanSettings;
 use djinn_core::tool::EffectClass;
 use djinn_local::{ALARM_EVERY, LocalDispatch, LocalWorld, run_executor};
@@ -18,7 +18,6 @@ use djinn_runtime::settings::Settings;
 use djinn_wiring::Variables;
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
 
 use crate::backend::BackendAddress;
@@ -87,7 +86,7 @@ impl AgentServer {
             _ => None,
         });
         let aws = Aws::new(backend.store.clone());
-        let (dispatch, invocations) = LocalDispatch::new(ALARM_EVERY);
+        let (dispatch, mut invocations) = LocalDispatch::new(ALARM_EVERY);
         let djinn = djinn_wiring::Djinn::new();
         let djinn = match &changes.code {
             Some(sandbox) => djinn.with_sandbox(Arc::clone(sandbox)),
@@ -120,7 +119,12 @@ impl AgentServer {
             let _ = axum::serve(listener, app).await;
         });
         let executor = if changes.executors_elsewhere {
-            tokio::spawn(print_invocations(invocations))
+            // Another process has the executor, and reads the invocations.
+            tokio::spawn(async move {
+                while let Some(invocation) = invocations.recv().await {
+                    terminal::print_line(&json!(invocation).to_string());
+                }
+            })
         } else {
             tokio::spawn(run_executor(ports.clone(), invocations))
         };
@@ -147,13 +151,6 @@ impl Drop for AgentServer {
     fn drop(&mut self) {
         self.server.abort();
         self.executor.abort();
-    }
-}
-
-/// Prints every invocation, for the process with the executor.
-async fn print_invocations(mut invocations: UnboundedReceiver<RunInvocation>) {
-    while let Some(invocation) = invocations.recv().await {
-        terminal::print_line(&json!(invocation).to_string());
     }
 }
 

@@ -31,7 +31,9 @@ pub(crate) async fn measure_driver_load() -> Result<Vec<Figure>> {
     let backend = Backend::start(Script::bench(bench).with_delay(PACE)).await?;
     let (alone, watched) =
         (HeldRun::start(&backend.address()).await?, HeldRun::start(&backend.address()).await?);
-    watched.watch_run().await?;
+    // As a viewer does.
+    let key = RunKey::new(TenantId::new("local")?, RunId::new(watched.stream.run_id()?)?);
+    watched.agent.ports().store.mark_watched(&key, i64::MAX / 2).await?;
     tokio::time::sleep(FROM).await;
     let began = Instant::now();
     let counters = [&alone, &watched].map(|run| run.agent.aws().request_counter());
@@ -83,11 +85,5 @@ impl HeldRun {
         let mut stream = BenchClient::new(agent.url())?.open_stream().await?;
         stream.read_previews(1).await?;
         Ok(Self { agent, stream })
-    }
-
-    /// Marks the run as watched, as a viewer does.
-    async fn watch_run(&self) -> Result<()> {
-        let key = RunKey::new(TenantId::new("local")?, RunId::new(self.stream.run_id()?)?);
-        Ok(self.agent.ports().store.mark_watched(&key, i64::MAX / 2).await?)
     }
 }

@@ -42,7 +42,16 @@ impl Figure {
             "" => String::new(),
             unit => format!(" {unit}"),
         };
-        let value = format!("{}{unit}", format_number(self.measured));
+        // About three digits, without unnecessary decimals.
+        let measured = self.measured;
+        let decimals = if (measured - measured.round()).abs() < 0.005 || measured >= 100.0 {
+            0
+        } else if measured >= 10.0 {
+            1
+        } else {
+            2
+        };
+        let value = format!("{measured:.decimals$}{unit}");
         let (reach, verdict) = match (self.limit, self.is_met()) {
             (FigureLimit::Unbounded, _) => (String::new(), ""),
             (reach, true) => (reach.to_string() + &unit, "ok"),
@@ -57,22 +66,13 @@ impl Figure {
             "measured": (self.measured * 1_000.0).round() / 1_000.0,
             "ok": self.is_met(), "about": self.about,
         });
-        if let (Some(members), Some((bound, reach))) =
-            (figure.as_object_mut(), self.limit.named_value())
-        {
-            members.insert(bound.to_owned(), json!(reach));
+        match (figure.as_object_mut(), self.limit) {
+            (Some(members), FigureLimit::AtMost(most)) => {
+                members.insert("at_most".to_owned(), json!(most));
+            }
+            (None, _) | (_, FigureLimit::Unbounded) => {}
         }
         figure
-    }
-}
-
-impl FigureLimit {
-    /// Returns the limit's machine-readable name and its number.
-    fn named_value(self) -> Option<(&'static str, f64)> {
-        match self {
-            Self::AtMost(most) => Some(("at_most", most)),
-            Self::Unbounded => None,
-        }
     }
 }
 
@@ -82,17 +82,6 @@ impl std::fmt::Display for FigureLimit {
             Self::AtMost(most) => write!(f, "≤ {most}"),
             Self::Unbounded => Ok(()),
         }
-    }
-}
-
-/// Formats a number with about three digits, without unnecessary decimals.
-fn format_number(number: f64) -> String {
-    if (number - number.round()).abs() < 0.005 || number >= 100.0 {
-        format!("{number:.0}")
-    } else if number >= 10.0 {
-        format!("{number:.1}")
-    } else {
-        format!("{number:.2}")
     }
 }
 

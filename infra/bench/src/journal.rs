@@ -76,7 +76,19 @@ pub(crate) async fn measure_journal() -> Result<(Vec<Figure>, Figure)> {
             "an update before each model call; starts and ends carry the rest".to_owned(),
         ),
     ];
-    Ok((turns, long.loading_figure()?))
+    let Costs { records, loads, .. } = long;
+    ensure!(records >= 1_000, "the long run has {records} records only");
+    let loading = Figure {
+        name: "loading a run of 1 000 records",
+        limit: FigureLimit::AtMost(50.0),
+        unit: "ms",
+        measured: loads.median(),
+        about: format!(
+            "p95 {:.1} ms of {LOADS}; {records} records, read from the embedded table and folded",
+            loads.p95()
+        ),
+    };
+    Ok((turns, loading))
 }
 
 /// The cost of a run with this number of turns.
@@ -114,7 +126,16 @@ impl Costs {
         backend.check_expected()?;
         let requests = agent.aws().request_counter().take_counts();
         let key = RunKey::new(TenantId::new("local")?, run);
-        let (records, loads) = load_journal(&agent, &key).await?;
+        let mut records = 0;
+        let mut loads = Sample::default();
+        for _ in 0..LOADS {
+            let began = Instant::now();
+            let list = agent.ports().store.read_from(&key, 0).await?;
+            let journal = Journal::fold(&list)?;
+            loads.add(began.elapsed());
+            ensure!(journal.run().status().has_ended(), "the long run has not ended");
+            records = list.len();
+        }
         Ok(Self { turns, requests, records, loads })
     }
 
@@ -138,34 +159,4 @@ impl Costs {
         };
         (count(self) as f64 - count(fewer) as f64) / (self.turns - fewer.turns) as f64
     }
-
-    fn loading_figure(&self) -> Result<Figure> {
-        let records = self.records;
-        ensure!(records >= 1_000, "the long run has {records} records only");
-        Ok(Figure {
-            name: "loading a run of 1 000 records",
-            limit: FigureLimit::AtMost(50.0),
-            unit: "ms",
-            measured: self.loads.median(),
-            about: format!(
-                "p95 {:.1} ms of {LOADS}; {records} records, read from the embedded table and folded",
-                self.loads.p95()
-            ),
-        })
-    }
-}
-
-/// Loads a run as a driver does at a take-over.
-async fn load_journal(agent: &AgentServer, key: &RunKey) -> Result<(usize, Sample)> {
-    let mut records = 0;
-    let mut loads = Sample::default();
-    for _ in 0..LOADS {
-        let began = Instant::now();
-        let list = agent.ports().store.read_from(key, 0).await?;
-        let journal = Journal::fold(&list)?;
-        loads.add(began.elapsed());
-        ensure!(journal.run().status().has_ended(), "the long run has not ended");
-        records = list.len();
-    }
-    Ok((records, loads))
 }

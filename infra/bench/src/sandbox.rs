@@ -200,27 +200,6 @@ impl Sandbox for InstantSandbox {
     }
 }
 
-/// Returns a script for a run with this number of blocks.
-fn code_script(blocks: usize) -> Script {
-    let script = Script::default();
-    let respond = move |request: &RecordedRequest| {
-        let call = request.header("djinn-call").unwrap_or_default();
-        let message = call.split('/').nth(1).unwrap_or_default();
-        let response = ScriptedResponse::default();
-        let turn = message.strip_prefix("t1.c1.t").and_then(|turn| turn.parse::<usize>().ok());
-        match (message, turn) {
-            ("t1", _) => response.say("I ask.").call("code_interpreter", json!({"task": "Count."})),
-            (_, Some(turn)) if turn <= blocks => {
-                response.say("I count.").call("python", json!({"code": format!("print({turn})")}))
-            }
-            _ => response.reply("All is done."),
-        }
-        .at_once()
-    };
-    script.on_request(|_| true).respond_with(respond).always();
-    script
-}
-
 struct CodeBench {
     agent: AgentServer,
     client: BenchClient,
@@ -228,8 +207,28 @@ struct CodeBench {
 }
 
 impl CodeBench {
+    /// Starts an agent whose runs have this number of blocks.
     async fn start(blocks: usize) -> Result<Self> {
-        let backend = Backend::start(code_script(blocks)).await?;
+        let script = Script::default();
+        let respond = move |request: &RecordedRequest| {
+            let call = request.header("djinn-call").unwrap_or_default();
+            let message = call.split('/').nth(1).unwrap_or_default();
+            let response = ScriptedResponse::default();
+            let turn = message.strip_prefix("t1.c1.t").and_then(|turn| turn.parse::<usize>().ok());
+            match (message, turn) {
+                ("t1", _) => {
+                    response.say("I ask.").call("code_interpreter", json!({"task": "Count."}))
+                }
+                (_, Some(turn)) if turn <= blocks => {
+                    let code = format!("print({turn})");
+                    response.say("I count.").call("python", json!({ "code": code }))
+                }
+                _ => response.reply("All is done."),
+            }
+            .at_once()
+        };
+        script.on_request(|_| true).respond_with(respond).always();
+        let backend = Backend::start(script).await?;
         let code: Option<Arc<dyn Sandbox>> = Some(Arc::new(InstantSandbox));
         let changes = AgentOptions { code, ..AgentOptions::default() };
         let agent = AgentServer::start(&backend.address(), changes).await?;

@@ -67,20 +67,6 @@ struct Measurements {
 }
 
 impl Measurements {
-    async fn measure_alone(&mut self, target: &Target) -> Result<()> {
-        let took = target.run_once().await?;
-        self.whole.add(took.whole);
-        self.first_byte.add(took.first_byte);
-        Ok(())
-    }
-
-    async fn measure_at_once(&mut self, target: &Target) -> Result<()> {
-        let began = Instant::now();
-        try_join_all((0..CLIENTS).map(|_| target.clone().run_in_a_row())).await?;
-        self.at_once += began.elapsed();
-        Ok(())
-    }
-
     fn runs_per_second(&self) -> f64 {
         (CLIENTS * EACH * ROUNDS) as f64 / self.at_once.as_secs_f64()
     }
@@ -101,12 +87,16 @@ pub(crate) async fn measure_speed() -> Result<Vec<Figure>> {
     }
     for _ in 0..ALONE {
         for (target, measurements) in both.iter().zip(&mut measurements) {
-            measurements.measure_alone(target).await?;
+            let took = target.run_once().await?;
+            measurements.whole.add(took.whole);
+            measurements.first_byte.add(took.first_byte);
         }
     }
     for _ in 0..ROUNDS {
         for (target, measurements) in both.iter().zip(&mut measurements) {
-            measurements.measure_at_once(target).await?;
+            let began = Instant::now();
+            try_join_all((0..CLIENTS).map(|_| target.clone().run_in_a_row())).await?;
+            measurements.at_once += began.elapsed();
         }
     }
     backend.check_expected()?;

@@ -54,8 +54,11 @@ pub(crate) async fn measure_streams(streams: usize) -> Result<Figure> {
     let mut reading = Vec::new();
     while reading.len() < streams {
         let some = (0..AT_ONCE.min(streams - reading.len())).map(|_| open_stream(client.clone()));
-        for stream in try_join_all(some).await.context("a stream did not open")? {
-            reading.push(tokio::spawn(read_stream(stream)));
+        for mut stream in try_join_all(some).await.context("a stream did not open")? {
+            reading.push(tokio::spawn(async move {
+                stream.read_to_end().await?;
+                anyhow::Ok(stream)
+            }));
         }
     }
     let watch_start = Instant::now();
@@ -100,10 +103,5 @@ pub(crate) async fn measure_streams(streams: usize) -> Result<Figure> {
 async fn open_stream(client: BenchClient) -> Result<RunStream> {
     let mut stream = client.open_stream().await?;
     stream.read_previews(1).await?;
-    Ok(stream)
-}
-
-async fn read_stream(mut stream: RunStream) -> Result<RunStream> {
-    stream.read_to_end().await?;
     Ok(stream)
 }
