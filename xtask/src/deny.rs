@@ -78,12 +78,6 @@ fn fetch_database(deny: &Path, clone: Option<&Path>) -> Result<()> {
 }
 
 fn check_fetched(deny: &Path) -> Result<()> {
-    print_line(&format!("    the newest advisory is {} days old", database_age()?));
-    run(&mut program_command(deny, &["--offline", "check", "advisories"]))
-}
-
-/// Days since the database was changed last.
-fn database_age() -> Result<u64> {
     let place = workspace::target_dir().join(DATABASES);
     let copies = std::fs::read_dir(&place).context("there is no copy of the database")?;
     let mut newest = SystemTime::UNIX_EPOCH;
@@ -99,7 +93,9 @@ fn database_age() -> Result<u64> {
     }
     #[allow(clippy::disallowed_methods, reason = "a command line tool may look at the clock")]
     let age = SystemTime::now().duration_since(newest).unwrap_or_default();
-    Ok(age.as_secs() / DAY.as_secs())
+    let days = age.as_secs() / DAY.as_secs();
+    print_line(&format!("    the newest advisory is {days} days old"));
+    run(&mut program_command(deny, &["--offline", "check", "advisories"]))
 }
 
 /// Returns the path of cargo-deny, and installs this version under `target/` if missing.

@@ -69,8 +69,13 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     let _running = Announcement::announce_url(&home_dir(), &url)?;
     let web = if system.demo_site().is_some() { DEMO_SEARCH } else { OWN_SEARCH };
     print_line(&welcome_text(&url, system.demo_model().is_some(), web));
-    if let Some(notice) = price_notice(&system) {
-        print_line(&notice);
+    let unpriced_models = system.ports().model.settings().unpriced_models();
+    if system.demo_model().is_none() && !unpriced_models.is_empty() {
+        let names = unpriced_models.into_iter().collect::<Vec<_>>().join(", ");
+        print_line(&format!(
+            "No price is known for {names}: its calls count as free, and runs have no budget in dollars.\n\
+             Set the price in DJINN_PRICES (docs/models.md)."
+        ));
     }
     // Without Python, the first use of code reports the problem.
     if let Ok(walls) = Walls::probe(Path::new("python3")) {
@@ -174,19 +179,6 @@ fn start_explained_log() {
             print_line(&advice);
         }
     });
-}
-
-/// Returns a notice about models without a price; `None` for the demo model.
-fn price_notice(system: &System) -> Option<String> {
-    let models = system.ports().model.settings().unpriced_models();
-    if models.is_empty() || system.demo_model().is_some() {
-        return None;
-    }
-    let names = models.into_iter().collect::<Vec<_>>().join(", ");
-    Some(format!(
-        "No price is known for {names}: its calls count as free, and runs have no budget in dollars.\n\
-         Set the price in DJINN_PRICES (docs/models.md)."
-    ))
 }
 
 /// Notices about the search.

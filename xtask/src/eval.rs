@@ -41,22 +41,12 @@ pub(crate) struct EvalArguments {
     require: Option<f64>,
 }
 
-/// The available suites.
+/// The available suites, each named as its file.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq)]
 enum SuiteName {
     Search,
     Code,
     Report,
-}
-
-impl SuiteName {
-    fn file_stem(self) -> &'static str {
-        match self {
-            Self::Search => "search",
-            Self::Code => "code",
-            Self::Report => "report",
-        }
-    }
 }
 
 /// Asks the questions of a suite in sequence, and prints the scores.
@@ -66,7 +56,8 @@ impl SuiteName {
 /// `--require`, also for a low score.
 pub(crate) fn run(arguments: &EvalArguments) -> Result<()> {
     let examples = workspace::root().join("examples");
-    let suite = EvalSuite::read(&examples, arguments.suite.file_stem())?;
+    let suite_name = arguments.suite.to_possible_value().context("the suite has no name")?;
+    let suite = EvalSuite::read(&examples, suite_name.get_name())?;
     let pages = site_pages(&examples.join("site"))?;
     let questions = select_questions(&suite, arguments.only)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -86,7 +77,15 @@ pub(crate) fn run(arguments: &EvalArguments) -> Result<()> {
     })?;
     print_line(&score.describe());
     if is_scripted {
-        check_plumbing(&score, questions.len())
+        print_line("scripted model: plumbing only");
+        let expected_count = questions.len();
+        ensure!(
+            score.questions == expected_count,
+            "{} of {expected_count} questions were judged",
+            score.questions
+        );
+        ensure!(score.unended.is_empty(), "runs that did not end: {}", score.unended.join(", "));
+        Ok(())
     } else {
         check_share(&score, arguments.require)
     }
@@ -150,18 +149,6 @@ async fn read_product(
         }
     }
     Ok(None)
-}
-
-/// Checks the results of a scripted model: every run ends, and every question is judged.
-fn check_plumbing(score: &SuiteScore, expected_count: usize) -> Result<()> {
-    print_line("scripted model: plumbing only");
-    ensure!(
-        score.questions == expected_count,
-        "{} of {expected_count} questions were judged",
-        score.questions
-    );
-    ensure!(score.unended.is_empty(), "runs that did not end: {}", score.unended.join(", "));
-    Ok(())
 }
 
 fn check_share(score: &SuiteScore, required: Option<f64>) -> Result<()> {

@@ -38,7 +38,16 @@ pub(crate) struct JournalArguments {
 pub(crate) fn run(arguments: JournalArguments) -> Result<()> {
     let JournalArguments { run, tenant, tree, json, verify } = arguments;
     if verify {
-        return verify_run(tenant, &run);
+        // A saved file has the records of another encoding than the stored bytes.
+        let run = RunId::new(&run)
+            .with_context(|| format!("{run} is not a run; only stored records can be verified"))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let journals = runtime.block_on(verify_saved_run(home_dir(), tenant, run))?;
+        for VerifiedJournal { path, head } in journals {
+            let name = if path.is_root() { "the run".to_owned() } else { path.to_string() };
+            print_line(&format!("{name}: {} records as written, head {}", head.records, head.hash));
+        }
+        return Ok(());
     }
     let mut records = read_records(tenant, &run)?;
     records.retain(|saved| tree || saved.path.is_root());
@@ -50,20 +59,6 @@ pub(crate) fn run(arguments: JournalArguments) -> Result<()> {
         for journal in records.chunk_by(|one, next| one.path == next.path) {
             print_line(&write_table(journal));
         }
-    }
-    Ok(())
-}
-
-fn verify_run(tenant: TenantId, run: &str) -> Result<()> {
-    // A saved file has the records of another encoding than the stored bytes.
-    let run = RunId::new(run)
-        .with_context(|| format!("{run} is not a run; only stored records can be verified"))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    for VerifiedJournal { path, head } in
-        runtime.block_on(verify_saved_run(home_dir(), tenant, run))?
-    {
-        let name = if path.is_root() { "the run".to_owned() } else { path.to_string() };
-        print_line(&format!("{name}: {} records as written, head {}", head.records, head.hash));
     }
     Ok(())
 }

@@ -26,13 +26,6 @@ impl PublishedTexts {
         }
     }
 
-    fn default_prefix(self) -> &'static str {
-        match self {
-            Self::Agents => "config/agents",
-            Self::Prompts => "config/prompts",
-        }
-    }
-
     fn make_manifest(self, folder: &Path) -> Result<String> {
         Ok(match self {
             Self::Agents => agent_source::make_manifest(folder)?,
@@ -61,7 +54,11 @@ pub(crate) fn run(
     let manifest = kind.make_manifest(folder)?;
     let path = folder.join(MANIFEST);
     fs::write(&path, manifest).with_context(|| format!("cannot write {}", path.display()))?;
-    let prefix = prefix.as_deref().unwrap_or(kind.default_prefix());
+    let default_prefix = match kind {
+        PublishedTexts::Agents => "config/agents",
+        PublishedTexts::Prompts => "config/prompts",
+    };
+    let prefix = prefix.as_deref().unwrap_or(default_prefix);
     print_line(&next_steps(kind, folder, prefix.trim_end_matches('/')));
     Ok(())
 }

@@ -61,13 +61,10 @@ pub(crate) fn run(ReplayArguments { run, tenant, save }: ReplayArguments) -> Res
 /// # Errors
 /// Returns an error if the records cannot be read.
 pub(crate) fn read_records(tenant: TenantId, run: &str) -> Result<Vec<SavedRecord>> {
-    match Path::new(run) {
-        file if file.is_file() => read_file(file),
-        _ => read_home(tenant, run),
+    let file = Path::new(run);
+    if file.is_file() {
+        return read_file(file);
     }
-}
-
-fn read_home(tenant: TenantId, run: &str) -> Result<Vec<SavedRecord>> {
     let run = RunId::new(run).with_context(|| format!("{run} is neither a run nor a file"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(read_saved_run(home_dir(), tenant, run))?)

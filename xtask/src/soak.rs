@@ -1,6 +1,6 @@
 //! `cargo soak`: tests too slow for every change.
 //!
-//! A new step is a line in [`STEPS`] and a function. A longer form of a `cargo verify` step runs the same
+//! A new step is an entry of [`STEPS`]. A longer form of a `cargo verify` step runs the same
 //! tests, with a variable for the duration.
 
 mod sam_builds;
@@ -19,19 +19,25 @@ pub(crate) const STEPS: &[CheckStep] = &[
     CheckStep {
         name: "seeds",
         description: "a plan under injected faults with 10 000 seeds, in memory",
-        run: run_seeds,
+        run: || {
+            let test = ["test", "--package", "djinn-runtime", "--test", "it", "seed::"];
+            process::run(process::cargo_command(&test).env(contributor::SEEDS.name, "10000"))
+        },
         remedy: "run the named seed, with DJINN_SEED, and read what happened",
     },
     CheckStep {
         name: "crowd",
         description: "a plan of 1 000 tasks, also with a throttling table",
-        run: run_crowd,
+        run: || {
+            let test = ["test", "--package", "djinn-tests", "--test", "it", "crowd::"];
+            process::run(process::cargo_command(&test).env(contributor::CROWD.name, "1000"))
+        },
         remedy: "try fewer: DJINN_CROWD=100 cargo test -p djinn-tests crowd::",
     },
     CheckStep {
         name: "lambdasim",
         description: "a run of 40 invocations, and 30 runs whose functions are killed, of each kind",
-        run: run_lambdasim,
+        run: || process::run(verify::lambdasim_tests()?.env(contributor::SOAK.name, "1")),
         remedy: "read what the functions logged: target/tmp/lambdasim-*.log",
     },
     CheckStep {
@@ -103,20 +109,6 @@ const FUZZ_SECONDS: &str = "3600";
 /// Returns the error of the first failed step, with the remedy.
 pub(crate) fn run(arguments: &StepArguments) -> Result<()> {
     SOAK.run(arguments)
-}
-
-fn run_seeds() -> Result<()> {
-    let test = ["test", "--package", "djinn-runtime", "--test", "it", "seed::"];
-    process::run(process::cargo_command(&test).env(contributor::SEEDS.name, "10000"))
-}
-
-fn run_crowd() -> Result<()> {
-    let test = ["test", "--package", "djinn-tests", "--test", "it", "crowd::"];
-    process::run(process::cargo_command(&test).env(contributor::CROWD.name, "1000"))
-}
-
-fn run_lambdasim() -> Result<()> {
-    process::run(verify::lambdasim_tests()?.env(contributor::SOAK.name, "1"))
 }
 
 fn run_kills() -> Result<()> {

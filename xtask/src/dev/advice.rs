@@ -140,7 +140,20 @@ pub(super) fn add_advice(error: anyhow::Error) -> anyhow::Error {
 
 /// Prints the reason that code cannot run, with advice.
 pub(super) fn print_python_advice(error: &PythonError) {
-    print_line(&Problem::of_python(error).write_advice(&error.to_string()));
+    print_line(&Problem::from(error).write_advice(&error.to_string()));
+}
+
+impl From<&PythonError> for Problem {
+    fn from(error: &PythonError) -> Self {
+        match error {
+            PythonError::Missing | PythonError::TooOld(_) => Self::PythonMissing,
+            PythonError::Unwritable(_, error) if error.kind() == ErrorKind::StorageFull => {
+                Self::DiskFull
+            }
+            PythonError::Unwritable(..) => Self::HomeUnwritable,
+            PythonError::Failed(..) => Self::PythonUnprepared,
+        }
+    }
 }
 
 impl Problem {
@@ -153,40 +166,20 @@ impl Problem {
                 _ => Self::HomeUnwritable,
             });
         }
-        error.chain().find_map(Self::of_cause)
-    }
-
-    fn of_cause(cause: &(dyn Error + 'static)) -> Option<Self> {
-        if let Some(failed) = cause.downcast_ref::<RunFailure>() {
-            return failed.code.and_then(Self::of_code);
-        }
-        match cause.downcast_ref::<SystemError>()? {
-            SystemError::Stores(stores) => Self::of_stores(stores),
-            SystemError::Listen { error, .. } if error.kind() == ErrorKind::AddrInUse => {
-                Some(Self::PortInUse)
+        error.chain().find_map(|cause| {
+            if let Some(failed) = cause.downcast_ref::<RunFailure>() {
+                return failed.code.and_then(Self::of_code);
             }
-            _ => None,
-        }
-    }
-
-    fn of_stores(error: &StoresError) -> Option<Self> {
-        match error {
-            _ if error.is_disk_full() => Some(Self::DiskFull),
-            StoresError::Dir { .. } => Some(Self::HomeUnwritable),
-            StoresError::InUse(_) => Some(Self::HomeInUse),
-            _ => None,
-        }
-    }
-
-    fn of_python(error: &PythonError) -> Self {
-        match error {
-            PythonError::Missing | PythonError::TooOld(_) => Self::PythonMissing,
-            PythonError::Unwritable(_, error) if error.kind() == ErrorKind::StorageFull => {
-                Self::DiskFull
+            match cause.downcast_ref::<SystemError>()? {
+                SystemError::Stores(stores) if stores.is_disk_full() => Some(Self::DiskFull),
+                SystemError::Stores(StoresError::Dir { .. }) => Some(Self::HomeUnwritable),
+                SystemError::Stores(StoresError::InUse(_)) => Some(Self::HomeInUse),
+                SystemError::Listen { error, .. } if error.kind() == ErrorKind::AddrInUse => {
+                    Some(Self::PortInUse)
+                }
+                _ => None,
             }
-            PythonError::Unwritable(..) => Self::HomeUnwritable,
-            PythonError::Failed(..) => Self::PythonUnprepared,
-        }
+        })
     }
 
     fn of_code(code: ErrorCode) -> Option<Self> {
@@ -197,22 +190,6 @@ impl Problem {
             ErrorCode::ModelUnknown => Some(Self::ModelUnknown),
             _ => None,
         }
-    }
-
-    /// Returns the problem in a log line. A model unreachable only once is retried, and is no problem.
-    fn of_log_line(line: &str) -> Option<(Self, String)> {
-        let line: Value = serde_json::from_str(line).ok()?;
-        if text_at(&line, "/message") != "model call failed" {
-            return None;
-        }
-        let problem = match text_at(&line, "/kind") {
-            "KeyRefused" => Self::KeyRefused,
-            "KeyMissing" => Self::KeyMissing,
-            "UnknownModel" => Self::ModelUnknown,
-            "Unreachable" if number_at(&line, "/attempt") > 1 => Self::ModelUnreachable,
-            _ => return None,
-        };
-        Some((problem, format!("a call of the model `{}` failed", text_at(&line, "/model"))))
     }
 
     /// Formats the cause with the original message, the remedy, and the page with details.
@@ -232,8 +209,20 @@ pub(super) struct Adviser(Mutex<BTreeSet<Problem>>);
 impl Adviser {
     /// Returns new advice for this log line.
     pub(super) fn advise_on_log(&self, line: &str) -> Option<String> {
-        let (problem, detail) = Problem::of_log_line(line)?;
-        self.advise_once(problem, &detail)
+        let line: Value = serde_json::from_str(line).ok()?;
+        if text_at(&line, "/message") != "model call failed" {
+            return None;
+        }
+        let problem = match text_at(&line, "/kind") {
+            "KeyRefused" => Problem::KeyRefused,
+            "KeyMissing" => Problem::KeyMissing,
+            "UnknownModel" => Problem::ModelUnknown,
+            // A model unreachable only once is retried, and is no problem.
+            "Unreachable" if number_at(&line, "/attempt") > 1 => Problem::ModelUnreachable,
+            _ => return None,
+        };
+        let model = text_at(&line, "/model");
+        self.advise_once(problem, &format!("a call of the model `{model}` failed"))
     }
 
     /// Returns new advice for a failure that a run waits out.
@@ -339,7 +328,7 @@ mod tests {
             (PythonError::Failed("pip".to_owned(), "no".to_owned()), Problem::PythonUnprepared),
             (PythonError::Unwritable("/a".to_owned(), full), Problem::DiskFull),
         ] {
-            assert_eq!(Problem::of_python(&error), problem, "{error}");
+            assert_eq!(Problem::from(&error), problem, "{error}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! `cargo dev ask`: asks one question in the terminal.
 
+use std::io::{IsTerminal as _, stdout};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -19,7 +20,7 @@ use super::{home_dir, start_log, system_options};
 pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
     start_log();
     let http = new_http()?;
-    let mut screen = Screen::new();
+    let mut screen = Screen::new(Box::new(stdout()), stdout().is_terminal());
     // An embedded system lives as long as the question.
     let mut own_server = None;
     let url = match Announcement::find_running(&home_dir(), &http).await {

@@ -132,6 +132,15 @@ pub(super) struct StreamEvent {
     pub(super) data: Value,
 }
 
+impl StreamEvent {
+    fn parse(frame: &str) -> Option<Self> {
+        let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
+        let data = serde_json::from_str(field("data:")?).ok()?;
+        let id = field("id: ").map(str::to_owned);
+        Some(Self { id, name: field("event: ").unwrap_or_default().to_owned(), data })
+    }
+}
+
 /// The events of a stream, in order of arrival.
 pub(super) struct EventStream {
     response: Response,
@@ -145,7 +154,7 @@ impl EventStream {
     pub(super) async fn next_event(&mut self) -> Result<Option<StreamEvent>> {
         loop {
             if let Some((frame, rest)) = self.buffer.split_once("\n\n") {
-                let event = parse_event(frame);
+                let event = StreamEvent::parse(frame);
                 self.buffer = rest.to_owned();
                 if event.is_some() {
                     return Ok(event);
@@ -164,11 +173,4 @@ impl EventStream {
             self.rest = rest;
         }
     }
-}
-
-fn parse_event(frame: &str) -> Option<StreamEvent> {
-    let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
-    let data = serde_json::from_str(field("data:")?).ok()?;
-    let id = field("id: ").map(str::to_owned);
-    Some(StreamEvent { id, name: field("event: ").unwrap_or_default().to_owned(), data })
 }

@@ -5,7 +5,7 @@
 mod repeat;
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal as _, Write, stdout};
+use std::io::Write;
 use std::time::Instant;
 
 use djinn_core::error_code::Failure;
@@ -40,11 +40,7 @@ const BOLD: &str = "\x1b[1m";
 const PLAIN: &str = "\x1b[0m";
 
 impl Screen {
-    pub(super) fn new() -> Self {
-        Self::with_output(Box::new(stdout()), stdout().is_terminal())
-    }
-
-    fn with_output(out: Box<dyn Write + Send>, colours: bool) -> Self {
+    pub(super) fn new(out: Box<dyn Write + Send>, colours: bool) -> Self {
         Self {
             out,
             colours,
@@ -399,7 +395,7 @@ mod tests {
     #[test]
     fn tasks_at_work_at_once_do_not_take_each_others_lines_apart() {
         let out = Shared::default();
-        let mut screen = Screen::with_output(Box::new(out.clone()), false);
+        let mut screen = Screen::new(Box::new(out.clone()), false);
         let piece = |task: &str, offset: usize, piece: &str| {
             event(
                 "preview",
@@ -450,7 +446,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_files_of_agents_is_shown_first() {
         let out = Shared::default();
-        let mut screen = Screen::with_output(Box::new(out.clone()), false);
+        let mut screen = Screen::new(Box::new(out.clone()), false);
         screen.show_event(&event("run.started", json!({"question": "Why?"})));
         let warnings = json!({"warnings": ["agents/a.md:1: it is not UTF-8"]});
         screen.show_event(&event("run.started", warnings));
@@ -461,7 +457,7 @@ mod tests {
     #[test]
     fn an_answer_that_a_summary_says_again_is_shown_once() {
         let out = Shared::default();
-        let mut screen = Screen::with_output(Box::new(out.clone()), false);
+        let mut screen = Screen::new(Box::new(out.clone()), false);
         let piece = |message: &str, offset: usize, piece: &str| {
             event(
                 "preview",
@@ -492,7 +488,7 @@ mod tests {
     #[test]
     fn a_text_that_starts_over_in_a_lane_is_shown_once() {
         let out = Shared::default();
-        let mut screen = Screen::with_output(Box::new(out.clone()), false);
+        let mut screen = Screen::new(Box::new(out.clone()), false);
         let piece = |attempt: u64, piece: &str| {
             event(
                 "preview",

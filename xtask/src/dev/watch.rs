@@ -34,11 +34,22 @@ pub(super) async fn run_watch(port: u16) -> Result<()> {
         ..BackingOptions::new(host.clone())
     };
     let backing = Backing::start(options).await?;
-    let mut child = start_host(port, &backing)?;
-    wait_for_host(port, &mut child).await?;
+    let mut child = start_host(port, &backing).await?;
     let _running = Announcement::announce_url(&home_dir(), &backing.agent_url())?;
     print_line(&welcome_text(&backing.agent_url(), backing.demo_model().is_some(), NO_SEARCH));
-    print_line(&event_help(&host));
+    // The host has no route for the events of a REST API. The events have a separate caller without access to
+    // other files, so the upload comes first.
+    let invoke = |event: &str| {
+        format!(
+            "  curl -N {host}/2015-03-31/functions/agent/invocations -d @infra/events/{event}\n"
+        )
+    };
+    print_line(&format!(
+        "As the events that a REST API (v1) makes of requests; the function URL above makes v2:\n\n\
+         {}{}\nThe first request builds the functions.\n",
+        invoke("upload-v1.json"),
+        invoke("question-v1.json"),
+    ));
     if let Err(error) = backing.continue_runs().await {
         print_line(&format!("unfinished runs were not resumed: {error}"));
     }
@@ -51,44 +62,24 @@ pub(super) async fn run_watch(port: u16) -> Result<()> {
     Ok(())
 }
 
-/// Starts the host in the virtual environment.
-fn start_host(port: u16, backing: &Backing) -> Result<Child> {
-    let port = port.to_string();
+/// Starts the host in the virtual environment, and waits until the host listens.
+async fn start_host(port: u16, backing: &Backing) -> Result<Child> {
+    let port_text = port.to_string();
     let arguments = ["lambda", "watch", "--disable-cors", "--invoke-address", "127.0.0.1"];
-    let arguments = [&arguments[..], &["--invoke-port", &port, "--concurrency", INSTANCES]];
+    let arguments = [&arguments[..], &["--invoke-port", &port_text, "--concurrency", INSTANCES]];
     let mut host = venv::ensure_venv()?.program_command("cargo-lambda", &arguments.concat())?;
     host.envs(backing.variables());
     let of_environment = environment_vars();
     host.envs(default_vars()?.into_iter().filter(|(name, _)| of_environment(name).is_none()));
     let child = Command::from(host).kill_on_drop(true).spawn();
-    child.context("cargo lambda watch could not be started")
-}
-
-/// Waits until the host listens.
-async fn wait_for_host(port: u16, child: &mut Child) -> Result<()> {
+    let mut child = child.context("cargo lambda watch could not be started")?;
     loop {
         if let Some(status) = child.try_wait()? {
             bail!("cargo lambda watch ended with {status}; is port {port} taken?");
         }
         if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-            return Ok(());
+            return Ok(child);
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
-}
-
-/// Describes how to send events of a REST API, for which the host has no route. The events have a separate
-/// caller without access to other files, so the upload comes first.
-fn event_help(host: &str) -> String {
-    let invoke = |event: &str| {
-        format!(
-            "  curl -N {host}/2015-03-31/functions/agent/invocations -d @infra/events/{event}\n"
-        )
-    };
-    format!(
-        "As the events that a REST API (v1) makes of requests; the function URL above makes v2:\n\n\
-         {}{}\nThe first request builds the functions.\n",
-        invoke("upload-v1.json"),
-        invoke("question-v1.json"),
-    )
 }

@@ -30,7 +30,8 @@ pub(super) fn find_citations(text: &str, pages: &BTreeSet<String>) -> Citations 
             continue;
         }
         for url in find_urls(line) {
-            let page = page_path(url);
+            let after_host = url.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
+            let page = after_host.and_then(|(_, path)| path.split(['?', '#']).next());
             match page.filter(|page| pages.contains(*page)) {
                 Some(page) => citations.pages.insert(page.to_owned()),
                 None => citations.strangers.insert(url.to_owned()),
@@ -65,13 +66,6 @@ fn find_urls(line: &str) -> impl Iterator<Item = &str> {
         rest.get(..end.unwrap_or(rest.len()))
             .map(|url| url.trim_end_matches(['.', ',', ';', ':', '!', '?']))
     })
-}
-
-/// Returns the path of a URL, without query and fragment.
-fn page_path(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    let (_, path) = rest.split_once('/')?;
-    path.split(['?', '#']).next()
 }
 
 #[cfg(test)]

@@ -42,7 +42,9 @@ const PROBLEM: usize = 100;
 /// Returns a line for the question, and a line for each missing or wrong item.
 pub(super) fn describe_run(run: &JudgedRun) -> Vec<String> {
     let Judgement { facts, citations, faults, missing } = &run.judgement;
-    let name = pad_name(&run.name);
+    // Chinese characters take two columns.
+    let columns: usize = run.name.chars().map(|c| if c < '\u{2e80}' { 1 } else { 2 }).sum();
+    let name = format!("{}{}", run.name, " ".repeat(22_usize.saturating_sub(columns)));
     let mut lines = vec![format!(
         "{:2}  {name} {:>5}  {:>9}  {:>6}  {:>8}  {:>6}",
         run.number,
@@ -103,12 +105,6 @@ fn describe_tally(tally: Tally) -> String {
         0 => "-".to_owned(),
         expected => format!("{}/{expected}", tally.found),
     }
-}
-
-/// Pads a name to 22 columns; Chinese characters take two columns.
-fn pad_name(name: &str) -> String {
-    let width: usize = name.chars().map(|letter| if letter < '\u{2e80}' { 1 } else { 2 }).sum();
-    format!("{name}{}", " ".repeat(22_usize.saturating_sub(width)))
 }
 
 #[cfg(test)]

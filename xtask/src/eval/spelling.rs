@@ -6,7 +6,13 @@ const THIN_SPACES: [char; 3] = ['\u{a0}', '\u{202f}', '\u{2009}'];
 /// Normalizes a text for comparison: lowercase, single spaces, plain digits, signs and percents, without
 /// thousands separators and Markdown.
 pub(super) fn normalize(text: &str) -> String {
-    let letters: Vec<char> = text.chars().map(plain_letter).collect();
+    let letters = text.chars().map(|letter| match letter {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(letter) - 0xfee0).unwrap_or(letter),
+        '\u{2010}'..='\u{2014}' | '\u{2212}' => '-',
+        '\u{2019}' => '\'',
+        letter => letter,
+    });
+    let letters: Vec<char> = letters.collect();
     let mut output = String::with_capacity(text.len());
     for (at, &letter) in letters.iter().enumerate() {
         match letter {
@@ -59,15 +65,6 @@ fn is_end(occurrence: &str, after: &str) -> bool {
     match after.next() {
         Some('.') => !is_digit(after.next()),
         next => !is_digit(next),
-    }
-}
-
-fn plain_letter(letter: char) -> char {
-    match letter {
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(letter) - 0xfee0).unwrap_or(letter),
-        '\u{2010}'..='\u{2014}' | '\u{2212}' => '-',
-        '\u{2019}' => '\'',
-        letter => letter,
     }
 }
 

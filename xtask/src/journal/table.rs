@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use djinn_core::entry::Entry;
 use djinn_core::journal::Record;
 use djinn_core::replay::SavedRecord;
 use time::OffsetDateTime;
@@ -42,18 +41,13 @@ fn write_record(text: &mut String, record: &Record, calls: &mut CallNames) {
         prefix = " ".repeat(18);
     }
     if !record.entries.is_empty() {
-        let _ = writeln!(text, "{:18}  → {}", "", name_entries(&record.entries));
+        let names: Vec<&str> = record.entries.iter().map(|entry| entry.event.name()).collect();
+        let groups = names.chunk_by(|one, next| one == next).map(|group| match group {
+            [name] => (*name).to_owned(),
+            group => format!("{} ×{}", group.first().copied().unwrap_or_default(), group.len()),
+        });
+        let _ = writeln!(text, "{:18}  → {}", "", groups.collect::<Vec<_>>().join(", "));
     }
-}
-
-/// Returns the entries' names in order, with a count for repetitions.
-fn name_entries(entries: &[Entry]) -> String {
-    let names: Vec<&str> = entries.iter().map(|entry| entry.event.name()).collect();
-    let groups = names.chunk_by(|one, next| one == next).map(|group| match group {
-        [name] => (*name).to_owned(),
-        group => format!("{} ×{}", group.first().copied().unwrap_or_default(), group.len()),
-    });
-    groups.collect::<Vec<_>>().join(", ")
 }
 
 fn read_time(at_ms: i64) -> Option<OffsetDateTime> {

@@ -105,7 +105,11 @@ fn write_row(texts: &mut String, number: usize, row: &[Cell], ticks: &mut BTreeS
     for span in row.chunk_by(|one, next| tick_of(one) == tick_of(next) && one.style == next.style) {
         let Some(first) = span.first() else { continue };
         let tick = tick_of(first);
-        let mut classes = style_classes(first.style);
+        let CellStyle { bold, dim, colour } = first.style;
+        let mut classes = Vec::new();
+        classes.extend(bold.then(|| "b".to_owned()));
+        classes.extend(dim.then(|| "d".to_owned()));
+        classes.extend(colour.map(|colour| format!("c{colour}")));
         if tick > 0 {
             ticks.insert(tick);
             classes.push(format!("k{tick}"));
@@ -119,13 +123,6 @@ fn write_row(texts: &mut String, number: usize, row: &[Cell], ticks: &mut BTreeS
         };
     }
     texts.push_str("</text>\n");
-}
-
-fn style_classes(style: CellStyle) -> Vec<String> {
-    let CellStyle { bold, dim, colour } = style;
-    let marks = [(bold, "b"), (dim, "d")].into_iter().filter(|(on, _)| *on);
-    let colour = colour.map(|colour| format!("c{colour}"));
-    marks.map(|(_, class)| class.to_owned()).chain(colour).collect()
 }
 
 /// Returns the keyframes of scrolling. A row below the last visible row scrolls when the row, or any later

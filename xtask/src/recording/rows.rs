@@ -13,20 +13,19 @@ const CUT_WORD: usize = 48;
 
 /// Breaks lines into rows between words; longer words are cut.
 pub(super) fn break_lines(lines: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
-    lines.into_iter().flat_map(|line| break_line(&cut_words(&line))).collect()
-}
-
-fn cut_words(line: &[Cell]) -> Vec<Cell> {
-    let words =
-        line.chunk_by(|one, next| one.character.is_whitespace() == next.character.is_whitespace());
-    let cut = words.map(|word| match word.get(CUT_WORD) {
-        Some(last) if word.len() > LONGEST_WORD && !last.character.is_whitespace() => {
-            let more = Cell { character: '…', ..*last };
-            word.iter().take(CUT_WORD).copied().chain([more]).collect()
-        }
-        _ => word.to_vec(),
+    let rows = lines.into_iter().flat_map(|line| {
+        let words = line
+            .chunk_by(|one, next| one.character.is_whitespace() == next.character.is_whitespace());
+        let cut = words.map(|word| match word.get(CUT_WORD) {
+            Some(last) if word.len() > LONGEST_WORD && !last.character.is_whitespace() => {
+                let more = Cell { character: '…', ..*last };
+                word.iter().take(CUT_WORD).copied().chain([more]).collect()
+            }
+            _ => word.to_vec(),
+        });
+        break_line(&cut.collect::<Vec<_>>().concat())
     });
-    cut.collect::<Vec<_>>().concat()
+    rows.collect()
 }
 
 fn break_line(line: &[Cell]) -> Vec<Vec<Cell>> {

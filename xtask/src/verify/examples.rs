@@ -6,7 +6,7 @@ use djinn_settings::table::model::{ANTHROPIC_API_KEY, MODELS, OPENAI_API_KEY};
 use super::built_programs::BuiltPrograms;
 use super::{node_packages, test_process};
 use crate::process::{command_output, run};
-use crate::venv::{self, Venv};
+use crate::venv;
 
 /// The TypeScript compiler and the type packages, pinned by version and hash.
 const PACKAGES: &str = "infra/check/node";
@@ -18,16 +18,13 @@ const OWN_ANSWER: &str = "The tool answers: 22 working days from 2026-12-01 to 2
 /// system.
 pub(super) fn run_tests() -> Result<()> {
     let venv = venv::ensure_venv()?;
-    check_types(&venv)?;
+    // Checks the JSDoc types of `client.mjs`; Node ignores comments.
+    let place = node_packages::ensure_packages(&venv, PACKAGES, "node")?;
+    let compiler = place.join("node_modules/typescript/bin/tsc");
+    let compiler = compiler.to_str().context("the workspace's path is not UTF-8")?;
+    run(&mut venv.program_command("node", &[compiler, "--project", PACKAGES])?)?;
     let built = BuiltPrograms::new()?;
-    ask_own_tool(&built)?;
-    let tests = built.ignored_test_command("tests", "examples", &[])?;
-    // `node` and `python3` come from the environment.
-    test_process::run_tests(&mut venv.with_venv(tests)?)
-}
-
-/// Runs `cargo own-tool` without a configured model, and checks the answer.
-fn ask_own_tool(built: &BuiltPrograms) -> Result<()> {
+    // Runs `cargo own-tool` without a configured model, and checks the answer.
     let mut ask = built.program_command("examples/own-tool", "ask")?;
     for setting in [&ANTHROPIC_API_KEY, &MODELS, &OPENAI_API_KEY] {
         ask.env_remove(setting.name);
@@ -35,13 +32,7 @@ fn ask_own_tool(built: &BuiltPrograms) -> Result<()> {
     let output = command_output(&mut ask)?;
     let is_answered = output.lines().next_back() == Some(OWN_ANSWER);
     ensure!(is_answered, "cargo own-tool does not end with `{OWN_ANSWER}`:\n{output}");
-    Ok(())
-}
-
-/// Checks the JSDoc types of `client.mjs`; Node ignores comments.
-fn check_types(venv: &Venv) -> Result<()> {
-    let place = node_packages::ensure_packages(venv, PACKAGES, "node")?;
-    let compiler = place.join("node_modules/typescript/bin/tsc");
-    let compiler = compiler.to_str().context("the workspace's path is not UTF-8")?;
-    run(&mut venv.program_command("node", &[compiler, "--project", PACKAGES])?)
+    let tests = built.ignored_test_command("tests", "examples", &[])?;
+    // `node` and `python3` come from the environment.
+    test_process::run_tests(&mut venv.with_venv(tests)?)
 }

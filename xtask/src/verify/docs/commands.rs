@@ -1,9 +1,8 @@
 //! Compares the commands in documents with the actual command line.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use clap::{Command, CommandFactory as _};
+use clap::CommandFactory as _;
 
 use super::{blocks, list_documents};
 use crate::{CommandLine, soak, verify, workspace};
@@ -19,12 +18,7 @@ const ENDS: [&str; 6] = ["|", "&&", "||", ";", "#", ">"];
 
 #[test]
 fn the_commands_of_documents_exist() {
-    let problems = check_commands(workspace::root());
-    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
-}
-
-/// Returns the unknown commands, options and steps in the documents of a work tree.
-fn check_commands(root: &Path) -> Vec<String> {
+    let root = workspace::root();
     let mut problems = Vec::new();
     for path in list_documents(root).unwrap() {
         let text = std::fs::read_to_string(root.join(&path)).unwrap();
@@ -34,7 +28,7 @@ fn check_commands(root: &Path) -> Vec<String> {
         });
         problems.extend(unknown);
     }
-    problems
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
 
 /// Returns every `cargo …` of a document with the line number, from code spans and shell blocks.
@@ -83,16 +77,16 @@ fn unknown_word(words: &[String]) -> Option<String> {
     let Some(command) = line.find_subcommand(name) else {
         return Some(format!("no command {name}"));
     };
-    let below = rest.first().and_then(|word| command.find_subcommand(word));
+    let below = rest.first().and_then(|word| command.find_subcommand(word)).unwrap_or(command);
+    let has_option = |option: &str| {
+        option == "help"
+            || below.get_arguments().any(|argument| argument.get_long() == Some(option))
+    };
     let options = rest.iter().filter(|word| word.starts_with("--") && word.len() > 2);
     let unknown = options
         .map(|word| word.trim_start_matches('-').split(['=', '\\', '|']).next().unwrap_or_default())
-        .find(|option| !has_option(below.unwrap_or(command), option));
+        .find(|option| !has_option(option));
     unknown.map(|option| format!("no option --{option}")).or_else(|| unknown_step(name, rest))
-}
-
-fn has_option(command: &Command, option: &str) -> bool {
-    option == "help" || command.get_arguments().any(|argument| argument.get_long() == Some(option))
 }
 
 /// Returns an unknown step after `--only`; names in capitals match any step.
