@@ -102,6 +102,7 @@ impl Story {
         if listed.status == 404 {
             return Vec::new();
         }
+        assert_eq!(listed.status, 200, "{}", listed.text);
         let listed = listed.json();
         let files = listed["files"].as_array().unwrap();
         files.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
@@ -135,8 +136,10 @@ impl Story {
     pub(crate) async fn follow_run(&self, stream: Stream) -> Vec<Frame> {
         let run = stream.run();
         let status = stream.status;
+        if status != 200 {
+            panic!("{status}: {}", stream.body().await);
+        }
         let mut frames = stream.rest().await;
-        assert_eq!(status, 200);
         while frames.last().is_some_and(Frame::is_hand_over) {
             frames = self.user.come_back(&run, None).await.rest().await;
         }
