@@ -6,10 +6,13 @@ like AWS. Then remove the correction.
 
 import re
 import stat
+import string
 from pathlib import Path
 
 from ministack import app
-from ministack.core import iam_actions, lambda_runtime
+from ministack.core import iam_actions, iam_evaluator, lambda_runtime
+from ministack.core.responses import get_region
+from ministack.core.router import extract_access_key_id
 from ministack.services import lambda_svc
 from ministack.services.cloudformation import provisioners
 
@@ -57,6 +60,20 @@ def return_arns_for_refs_of_secrets():
     handlers.update(create=create_secret, update=update_secret, delete=delete_secret)
 
 
+def leave_punctuation_out_of_secrets():
+    """Makes a generated secret without punctuation if `ExcludePunctuation` is set."""
+    original = provisioners._sm_secret_string
+
+    def secret_string(properties):
+        generated = properties.get("GenerateSecretString") or {}
+        if str(generated.get("ExcludePunctuation")).lower() == "true":
+            excluded = generated.get("ExcludeCharacters", "") + string.punctuation
+            properties = {**properties, "GenerateSecretString": {**generated, "ExcludeCharacters": excluded}}
+        return original(properties)
+
+    provisioners._sm_secret_string = secret_string
+
+
 def trust_loopback():
     """Makes HTTP on loopback count as a secure transport, like HTTPS on AWS."""
     original = app.pin_request_origin
@@ -98,4 +115,29 @@ def start_wrapped_runtimes():
     lambda_runtime._worker_class_for = worker_class
 
 
-CORRECTIONS = (name_groups_in_schedule_arns, return_arns_for_refs_of_secrets, trust_loopback, start_wrapped_runtimes)
+def hide_missing_objects():
+    """Makes S3 return 403, and not 404, for a missing object if the caller lacks `s3:ListBucket`."""
+    handle = app.SERVICE_HANDLERS["s3"]
+
+    async def handle_request(method, path, headers, body, query_params):
+        response = await handle(method, path, headers, body, query_params)
+        bucket, _, key = path.lstrip("/").partition("/")
+        caller = extract_access_key_id(headers, query_params)
+        if response[0] != 404 or method not in ("GET", "HEAD") or not key or not caller:
+            return response
+        denial = iam_evaluator.enforce(caller, "s3:ListBucket", "s3", get_region(), f"arn:aws:s3:::{bucket}")
+        if denial:
+            return 403, {"Content-Type": "application/xml"}, b"<Error><Code>AccessDenied</Code></Error>"
+        return response
+
+    app.SERVICE_HANDLERS["s3"] = handle_request
+
+
+CORRECTIONS = (
+    hide_missing_objects,
+    name_groups_in_schedule_arns,
+    return_arns_for_refs_of_secrets,
+    leave_punctuation_out_of_secrets,
+    trust_loopback,
+    start_wrapped_runtimes,
+)

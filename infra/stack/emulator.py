@@ -12,7 +12,7 @@ standard input ends. `FOLDER` receives:
 - `logs/FUNCTION.log`: the output of each function
 - `emulator.log`: the output of the emulator
 
-With `--uncorrected`, the known errors stay; see corrections.py.
+With `--uncorrected`, the known errors stay; see corrections.py and service_roles.py.
 """
 
 import asyncio
@@ -111,6 +111,20 @@ def record_decisions(recorder):
             )
         return denial
 
+    def decide_and_record(context, policies):
+        """Decides about a request of a service with a role; see service_roles.py."""
+        matched.decision = None
+        is_allowed = evaluate_and_note(context, policies).decision == "Allow"
+        recorder.record(
+            role=iam_evaluator._role_name_from_assumed_arn(context.principal_arn),
+            action=context.action,
+            resource=context.resource_arn,
+            allowed=is_allowed,
+            statement=matched.decision[1],
+        )
+        return is_allowed
+
+    iam_evaluator.decide = decide_and_record
     iam_evaluator._gather_role_policies = gather_role_policies
     iam_evaluator.evaluate = evaluate_and_note
     iam_evaluator.enforce = enforce_and_record
@@ -250,12 +264,13 @@ def main(folder, *options):
     os.dup2(output, 2)
     set_environment(folder, listener.getsockname()[1])
     import corrections
+    import service_roles
     from ministack import app
 
-    if "--uncorrected" not in options:
-        for correct in corrections.CORRECTIONS:
-            correct()
     record_decisions(Recorder(folder / "decisions.jsonl"))
+    if "--uncorrected" not in options:
+        for correct in corrections.CORRECTIONS + service_roles.CORRECTIONS:
+            correct()
     record_processes(Recorder(folder / "processes.jsonl"), folder / "logs")
     threading.Thread(target=end_with_input, daemon=True).start()
     asyncio.run(serve(with_commands(app.app), listener, folder))
