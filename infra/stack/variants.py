@@ -100,8 +100,11 @@ class Account:
     def __init__(self, endpoint):
         self.endpoint = endpoint
         self.clients = {}
-        self.service("s3").create_bucket(
-            Bucket=ARTIFACTS, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+        buckets = self.service("s3")
+        try:
+            buckets.create_bucket(Bucket=ARTIFACTS, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+        except buckets.exceptions.BucketAlreadyOwnedByYou:
+            pass  # Another script used the emulator before.
         self.service("s3").put_object(Bucket=ARTIFACTS, Key="function.zip", Body=empty_archive())
 
     def service(self, name):
