@@ -185,6 +185,11 @@ impl<F: Files + Send + Sync> SearchTool<F> {
     }
 }
 
+/// Returns the time until which a round starting now waits for documents.
+fn documents_deadline() -> Instant {
+    Instant::now() + DOCUMENTS_UNTIL
+}
+
 /// Reads a document, or returns a sentence about the timeout.
 async fn read_in_time(
     (sandbox, prompts): (&dyn Sandbox, &Prompts),
@@ -282,7 +287,7 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
         context: &ToolContext,
         arguments: SearchArguments,
     ) -> Result<ToolOutput, ToolError> {
-        let until = Instant::now() + DOCUMENTS_UNTIL;
+        let until = documents_deadline();
         let queries = self.check_queries(context, arguments.queries)?;
         let mut state = SearchState::load(&*self.files, &self.prompts, context).await?;
         let SearchAnswer { mut results, problems } = self.search(context, queries).await?;
@@ -371,7 +376,7 @@ mod tests {
         let target = PageTarget::new(&*url);
         let document = ForeignDocument { url, media_type, name, content: b"%PDF-1.7".to_vec() };
         let means: (&dyn Sandbox, &Prompts) = (&SilentSandbox, &prompts);
-        let until = Instant::now() + DOCUMENTS_UNTIL;
+        let until = documents_deadline();
         let reading = read_in_time(means, &context(false), document, &target, until).await;
         assert_eq!(reading.err().unwrap(), "The site took too long.");
     }
