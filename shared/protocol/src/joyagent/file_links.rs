@@ -17,8 +17,7 @@ pub(super) fn link_files(text: &str, urls: &BTreeMap<String, String>) -> String 
         let (address, rest) = split_address(part);
         let bare = address.trim_matches(['<', '>']);
         let name = FOLDERS.iter().find_map(|folder| bare.strip_prefix(folder)).unwrap_or(bare);
-        let url =
-            urls.get(name).or_else(|| urls.get(&percent_decode(name)?));
+        let url = urls.get(name).or_else(|| urls.get(&percent_decode(name)?));
         output.push_str(url.map_or(address, String::as_str));
         output.push_str(rest);
     }
@@ -47,6 +46,18 @@ fn split_address(text: &str) -> (&str, &str) {
     end.and_then(|end| text.split_at_checked(end)).unwrap_or(("", text))
 }
 
+/// Decodes percent-encoded bytes; `None` if the result is not UTF-8.
+fn percent_decode(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,16 +82,4 @@ mod tests {
             assert_eq!(link_files(text, &urls), linked);
         }
     }
-}
-
-/// Decodes percent-encoded bytes; `None` if the result is not UTF-8.
-fn percent_decode(text: &str) -> Option<String> {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next()?.as_bytes().to_vec();
-    for part in parts {
-        let (digits, rest) = part.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        bytes.extend(rest.as_bytes());
-    }
-    String::from_utf8(bytes).ok()
 }
