@@ -1,7 +1,6 @@
 //! Questions: `POST /AutoAgent`, the endpoint of JoyAgent's UI, and `POST /runs`.
 
 mod attachments;
-mod member_names;
 mod question_members;
 mod session_file;
 
@@ -14,27 +13,26 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionName};
 use djinn_core::input::RunSpec;
 use djinn_core::language::Language;
-use djinn_core::settings::Machine;
+use djinn_core::settings::OutputStyle;
 use djinn_protocol::body::AcceptedBody;
 use djinn_protocol::request::{HumanSettingsRequest, JoyAgentRequest, NoParameters, RunRequest};
-use djinn_runtime::port::alarm::Invoker;
+use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{Permission, start_background};
-use djinn_runtime::sleep::set_alarm_in_time;
-use djinn_runtime::texts::check_bounds;
+use djinn_runtime::texts::{ATTACHMENTS, QUESTION, check_bounds};
 use djinn_runtime::world::Ports;
 use serde::de::DeserializeOwned;
 
 use self::attachments::ReadFiles;
-use self::member_names::{JOYAGENT, MemberNames, NATIVE};
-use self::question_members::QuestionMembers;
+use self::question_members::{FieldNames, QuestionMembers};
 use crate::access::require_access;
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, IGNORED, REQUEST_ID, RUN_ID, add_id_headers};
 use crate::body::{JsonMembers, parse_id};
 use crate::human_settings_change::HumanSettingsChange;
 use crate::identity::Caller;
+use crate::mode_choice::{QuestionArguments, list_modes};
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ignored_header};
 use crate::response_parser;
@@ -69,7 +67,7 @@ async fn stream_joyagent<P: AgentPorts>(
     members: JsonMembers,
     protocol: StreamProtocol,
 ) -> QuestionReply {
-    let mut reader = QuestionReader::new(agent, caller, parts, &JOYAGENT);
+    let mut reader = QuestionReader::new(agent, caller, parts, FieldNames::JoyAgent);
     let response = async {
         let (request, unknown) = reader.parse_request::<JoyAgentRequest>(members)?;
         let is_page = protocol == StreamProtocol::JoyAgentUi;
@@ -94,7 +92,7 @@ pub(crate) async fn start_run<P: AgentPorts>(
     _: UrlQuery<NoParameters>,
     members: JsonMembers,
 ) -> QuestionReply {
-    let mut reader = QuestionReader::new(&agent, caller, &parts, &NATIVE);
+    let mut reader = QuestionReader::new(&agent, caller, &parts, FieldNames::Native);
     let response = async {
         let (request, unknown) = reader.parse_request::<RunRequest>(members)?;
         let fields = QuestionMembers::of_run(request);
@@ -122,7 +120,7 @@ async fn start_without_client<P: AgentPorts>(
     let key = start_background(&agent.ports, question).await?;
     facts.run = Some(key.run.clone());
     // An invocation may get lost, and then only the alarm would start this run.
-    if let Err(error) = set_alarm_in_time(&agent.ports, &key).await {
+    if let Err(error) = agent.ports.alarms().set_alarm(&key).await {
         tracing::warn!(%error, run_id = %key.run, "alarm not made: its driver tries again");
     }
     if let Err(error) = agent.ports.invoker().kick_run(&key, 0).await {
@@ -173,17 +171,12 @@ struct QuestionReader<'a, P: AgentPorts> {
     agent: &'a Agent<P>,
     caller: Caller,
     parts: &'a Parts,
-    names: &'static MemberNames,
+    names: FieldNames,
     facts: QuestionFacts,
 }
 
 impl<'a, P: AgentPorts> QuestionReader<'a, P> {
-    fn new(
-        agent: &'a Agent<P>,
-        caller: Caller,
-        parts: &'a Parts,
-        names: &'static MemberNames,
-    ) -> Self {
+    fn new(agent: &'a Agent<P>, caller: Caller, parts: &'a Parts, names: FieldNames) -> Self {
         Self { agent, caller, parts, names, facts: QuestionFacts::default() }
     }
 
@@ -192,8 +185,9 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         &mut self,
         members: JsonMembers,
     ) -> Result<(T, UnknownMembers), ApiError> {
-        self.facts.request = Some(match members.peek_text(self.names.request) {
-            Some(request) => parse_id(self.names.request, request)?,
+        let name = self.names.translate("request_id");
+        self.facts.request = Some(match members.peek_text(name) {
+            Some(request) => parse_id(name, request)?,
             None => new_request_id(self.agent)?,
         });
         let (request, unknown) = members.parse_request();
@@ -207,21 +201,33 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         unknown: &UnknownMembers,
     ) -> Result<UserQuestion, ApiError> {
         let Self { agent, caller, parts, names, facts } = self;
+        let mut fields = fields;
+        let arguments = QuestionArguments::take(&mut fields.request, is_blank)?;
         facts.language = fields.request.question.as_deref().and_then(Language::of_text);
         let request = facts.request.clone().ok_or(ErrorCode::Internal)?;
         // Without a session, the question starts a new session.
         let session = fields.request.session_id.as_deref().unwrap_or(request.as_str());
-        let session: SessionName = parse_id(names.session, session)?;
-        let text = fields.request.question.filter(|text| !is_blank(text)).ok_or_else(|| {
-            let missing = Failure::new(ErrorCode::QueryMissing, names.question);
-            ApiError::from(missing.with_field(names.question))
+        let session: SessionName = parse_id(names.translate("session_id"), session)?;
+        let text = fields.request.question.ok_or_else(|| {
+            let name = names.translate(QUESTION);
+            ApiError::from(Failure::new(ErrorCode::QueryMissing, name).with_field(name))
         })?;
-        let output_style = names.parse_style(fields.request.output_style.as_deref())?;
-        let is_unknown_style = fields.request.output_style.is_some() && output_style.is_none();
-        facts.ignored = names.ignored(unknown, is_unknown_style)?;
+        let is_joyagent = *names == FieldNames::JoyAgent;
+        let style = fields.request.output_style;
+        let output_style = style.as_deref().and_then(OutputStyle::parse);
+        let style_name = names.translate("output_style");
+        let is_unknown_style = style.is_some() && output_style.is_none();
+        if !is_joyagent {
+            if is_unknown_style {
+                return Err(ApiError::from(ErrorCode::UnknownStyle).with_field(style_name));
+            }
+            unknown.require_none()?;
+        }
+        facts.ignored = unknown.header_names();
+        facts.ignored.extend(is_unknown_style.then(|| style_name.to_owned()));
         let mut settings = agent.settings.run.clone();
         settings.language = facts.language.unwrap_or(settings.language);
-        settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
+        settings.plan.employees |= is_joyagent && agent.settings.joyagent_employees;
         let access = require_access(agent, caller, session, Permission::Write).await?;
         let read_files = ReadFiles::read(agent, parts, caller, &access, fields.files).await?;
         let unused = read_files.ignored.into_iter().chain(fields.unused).map(str::to_owned);
@@ -241,44 +247,40 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
             attachments: read_files.attachments,
             parsed_response: None,
         };
+        question.spec.arguments.clone_from(arguments.as_map());
         check_bounds(&mut question)?;
         if question.is_continue() && !question.attachments.is_empty() {
             let problem = "are not allowed with a request that only continues a run; send them with a question";
-            return Err(ApiError::invalid_field(names.attachments, problem));
+            return Err(ApiError::invalid_field(names.translate(ATTACHMENTS), problem));
         }
         let language = question.spec.settings.language;
         question.parsed_response =
             Some(response_parser::read_response(&question.spec.question, None, language).parsed);
         facts.run = Some(question.run_key().run);
-        set_mode(
-            agent,
-            &mut question,
-            fields.mode?,
-            fields.request.human_requests,
-            names.human_requests,
-        )?;
+        let modes = list_modes(agent, caller, language).await;
+        arguments.set_mode(fields.mode.find(modes)?, &mut question)?;
+        let change = fields.request.human_requests;
+        set_human_settings(agent, &mut question, change, names.translate("human_requests"))?;
         Ok(question)
     }
 
     /// Returns the response, or an error in the language of the question with the client's field names.
     fn into_reply(self, response: Result<Response, ApiError>) -> QuestionReply {
         let Self { names, facts, .. } = self;
-        let localize = |error| names.rename_member(error).with_language(facts.language);
+        let localize = |error| names.rename_field(error).with_language(facts.language);
         QuestionReply { response: response.map_err(localize), facts }
     }
 }
 
-/// Sets the mode and the settings of human requests: the deployment's settings for this mode, with the
-/// request's additions. `field` is the request's field with the change.
-fn set_mode<P: Ports>(
+/// Sets the settings of human requests: the deployment's settings for the question's mode, with the request's
+/// additions. `field` is the request's field with the change.
+fn set_human_settings<P: Ports>(
     agent: &Agent<P>,
     question: &mut UserQuestion,
-    mode: Machine,
     change: Option<HumanSettingsRequest>,
     field: &'static str,
 ) -> Result<(), ApiError> {
-    let settings = agent.settings.human_settings(mode);
-    question.spec.settings.mode = mode.into();
+    let settings = agent.settings.human_settings(&question.spec.settings.mode);
     question.spec.settings.human = match change.map(HumanSettingsChange::from) {
         None => settings,
         Some(change) => match change.find_problem() {

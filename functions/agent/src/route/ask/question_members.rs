@@ -1,20 +1,55 @@
 //! The fields of a question in one form, for all endpoints.
 
-use djinn_core::settings::Machine;
-use djinn_protocol::mode_support::{ModeRequest, find_mode};
 use djinn_protocol::request::{JoyAgentRequest, RunRequest, WholeNumber};
+use djinn_runtime::texts::{ATTACHMENTS, QUESTION};
 
 use super::attachments::{NamedFile, joyagent_files, own_files};
-use super::member_names::{parse_agent_type, parse_mode};
 use crate::api_error::ApiError;
+use crate::mode_choice::ModeChoice;
+
+/// The names of a question's fields in requests and errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FieldNames {
+    /// The names of [`RunRequest`].
+    Native,
+    /// The names of [`JoyAgentRequest`], whose clients cannot change.
+    JoyAgent,
+}
+
+impl FieldNames {
+    /// Returns the name of a field of [`RunRequest`] under these names.
+    pub(super) fn translate(self, name: &'static str) -> &'static str {
+        match (self, name) {
+            (Self::Native, name) => name,
+            (Self::JoyAgent, QUESTION) => "query",
+            (Self::JoyAgent, "session_id") => "sessionId",
+            (Self::JoyAgent, "request_id") => "requestId",
+            (Self::JoyAgent, "output_style") => "outputStyle",
+            (Self::JoyAgent, "base_prompt") => "basePrompt",
+            (Self::JoyAgent, "human_requests") => "humanFeedback",
+            (Self::JoyAgent, ATTACHMENTS) => "files",
+            (Self::JoyAgent, name) => name,
+        }
+    }
+
+    /// Renames the invalid field of an error. A question may also be a response to a human request.
+    pub(super) fn rename_field(self, error: ApiError) -> ApiError {
+        let name = match error.field() {
+            Some(QUESTION | "response" | "parameters") => QUESTION,
+            Some(ATTACHMENTS) => ATTACHMENTS,
+            Some("base_prompt") => "base_prompt",
+            Some(_) | None => return error,
+        };
+        error.with_member_name(self.translate(name))
+    }
+}
 
 /// The fields of a question, common to all endpoints.
 pub(super) struct QuestionMembers {
     /// The native form of the request. The next fields replace its files and its mode.
     pub(super) request: RunRequest,
     pub(super) files: Vec<NamedFile>,
-    /// The mode, or the error for an unknown mode. Reported after the errors of all other fields.
-    pub(super) mode: Result<Machine, ApiError>,
+    pub(super) mode: ModeChoice,
     /// The fields of the request's type that have no effect in this request.
     pub(super) unused: Vec<&'static str>,
 }
@@ -22,14 +57,15 @@ pub(super) struct QuestionMembers {
 impl QuestionMembers {
     pub(super) fn of_run(mut request: RunRequest) -> Self {
         let files = own_files(request.attachments.take());
-        let mode = parse_mode(request.mode.as_deref());
+        let mode = ModeChoice::Name(request.mode.take());
         Self { request, files, mode, unused: Vec::new() }
     }
 
     /// Takes the fields of JoyAgent's raw protocol.
     pub(super) fn of_joyagent(request: JoyAgentRequest) -> Self {
         let unused = request.deep_think.map(|_| "deepThink");
-        let mode = parse_agent_type(request.agent_type);
+        let number = request.agent_type.map(|WholeNumber(number)| number);
+        let mode = ModeChoice::AgentType(number);
         Self::of_client(request, mode, unused)
     }
 
@@ -38,13 +74,13 @@ impl QuestionMembers {
         let agent_type = request.agent_type.map(|_| "agentType");
         let is_stream = request.is_stream.map(|_| "isStream");
         let deep_think = request.deep_think.is_some_and(|WholeNumber(number)| number != 0);
-        let mode = find_mode(ModeRequest::DeepThink(deep_think)).unwrap_or_default();
-        Self::of_client(request, Ok(mode), agent_type.into_iter().chain(is_stream))
+        let mode = ModeChoice::DeepThink(deep_think);
+        Self::of_client(request, mode, agent_type.into_iter().chain(is_stream))
     }
 
     fn of_client(
         request: JoyAgentRequest,
-        mode: Result<Machine, ApiError>,
+        mode: ModeChoice,
         unused: impl IntoIterator<Item = &'static str>,
     ) -> Self {
         let (files, messages) =
@@ -55,6 +91,7 @@ impl QuestionMembers {
             attachments: None,
             request_id: request.request_id,
             mode: None,
+            arguments: None,
             output_style: request.output_style,
             base_prompt: request.base_prompt,
             human_requests: request.human_feedback,
