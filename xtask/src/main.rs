@@ -72,6 +72,9 @@ enum TaskCommand {
     /// Replays the records of a run and of its child runs, and shows the first difference.
     #[command(override_usage = "cargo xtask replay RUN|FILE [--save FILE]")]
     Replay(replay::ReplayArguments),
+    /// Deploys template.yaml to an emulator of AWS, and keeps the stack until a key is pressed.
+    #[command(override_usage = "cargo xtask stack")]
+    Stack,
     /// Checks template.yaml, and writes target/template.json and the example's template.
     #[command(override_usage = "cargo xtask template [--example]")]
     Template(template::TemplateArguments),
@@ -112,6 +115,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Recording(arguments) => recording::run(&arguments),
         TaskCommand::Replay(arguments) => replay::run(arguments),
         TaskCommand::Soak(arguments) => soak::run(&arguments),
+        TaskCommand::Stack => verify::keep_stack(),
         TaskCommand::Template(arguments) => template::run(&arguments),
         TaskCommand::Verify(arguments) => verify::run(&arguments),
     }

@@ -1,4 +1,5 @@
-//! The Python tools aws-sam-cli, cfn-lint and cargo-lambda, in an environment under `target/`.
+//! Python packages in environments under `target/`: the tools aws-sam-cli, cfn-lint and cargo-lambda, and an emulator
+//! of AWS.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,13 +11,16 @@ use crate::process::{command_output, program_command, run};
 use crate::terminal::print_line;
 use crate::workspace;
 
-/// The pinned versions of all packages.
-const REQUIREMENTS: &str = "infra/check/requirements.txt";
+/// The pinned versions of the tools.
+const TOOLS: &str = "infra/check/requirements.txt";
+
+/// The pinned versions of the emulator of AWS, which needs another version of botocore than the tools.
+const EMULATOR: &str = "infra/stack/requirements.txt";
 
 /// The minimum version of Python.
 const OLDEST: (u32, u32) = (3, 11);
 
-/// The virtual environment in `target/venv`, with all requirements installed.
+/// A virtual environment in `target/`, with all requirements installed.
 pub(crate) struct Venv {
     place: PathBuf,
 }
@@ -48,34 +52,46 @@ impl Venv {
     }
 }
 
-/// Creates the environment, unless present with the required versions.
+/// Creates the environment with the tools in `target/venv`, unless present with the required versions.
 ///
 /// # Errors
 /// Returns an error without a recent Python, or if the packages cannot be installed.
 pub(crate) fn ensure_venv() -> Result<Venv> {
-    let venv = Venv { place: workspace::target_dir().join("venv") };
+    ensure("venv", TOOLS)
+}
+
+/// Creates the environment with the emulator of AWS in `target/emulator`, like [`ensure_venv`].
+///
+/// # Errors
+/// Returns an error without a recent Python, or if the packages cannot be installed.
+pub(crate) fn ensure_emulator() -> Result<Venv> {
+    ensure("emulator", EMULATOR)
+}
+
+fn ensure(folder: &str, requirements: &str) -> Result<Venv> {
+    let venv = Venv { place: workspace::target_dir().join(folder) };
     let stamp = venv.place.join("installed");
-    let requirements = fs::read_to_string(workspace::root().join(REQUIREMENTS))
-        .with_context(|| format!("{REQUIREMENTS} cannot be read"))?;
+    let list = fs::read_to_string(workspace::root().join(requirements))
+        .with_context(|| format!("{requirements} cannot be read"))?;
     // The environment cannot be moved: scripts contain the interpreter's path.
     let place = venv.place.to_str().context("the workspace's path is not UTF-8")?;
-    let requirements = format!("# {place}\n{requirements}");
+    let list = format!("# {place}\n{list}");
     let whole = || command_output(&mut venv.program_command("python", &["--version"])?);
-    if fs::read_to_string(&stamp).is_ok_and(|text| text == requirements) && whole().is_ok() {
+    if fs::read_to_string(&stamp).is_ok_and(|text| text == list) && whole().is_ok() {
         return Ok(venv);
     }
     let version = command_output(&mut program_command("python3", &["--version"]))
-        .context("python3 is needed for the template checks and cargo-lambda")?;
+        .context("python3 is needed for the template checks, cargo-lambda and the emulator")?;
     if !is_new_enough(&version) {
         bail!("{version} is too old: {}.{} or later is needed", OLDEST.0, OLDEST.1);
     }
-    print_line(&format!("    installing {REQUIREMENTS} into target/venv (about a minute)"));
+    print_line(&format!("    installing {requirements} into target/{folder} (about a minute)"));
     run(&mut program_command("python3", &["-m", "venv", "--clear", place]))?;
     // The list is complete; pip would require hashes of packages' extras.
     let pip = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "-r"];
-    run(venv.program_command("python", &pip)?.arg(REQUIREMENTS))?;
+    run(venv.program_command("python", &pip)?.arg(requirements))?;
     run(&mut venv.program_command("python", &["-m", "pip", "--quiet", "check"])?)?;
-    fs::write(&stamp, requirements).context("target/venv cannot be written")?;
+    fs::write(&stamp, list).with_context(|| format!("target/{folder} cannot be written"))?;
     Ok(venv)
 }
 
@@ -93,10 +109,13 @@ mod tests {
     /// pip then takes no file whose hash is another, and none without one.
     #[test]
     fn every_package_is_pinned_by_hash() {
-        let text = fs::read_to_string(workspace::root().join(REQUIREMENTS)).unwrap();
-        let text = text.replace(" \\\n", "");
-        let packages: Vec<_> = text.lines().filter(|line| line.contains("==")).collect();
-        assert!(packages.len() > 50 && packages.iter().all(|line| line.contains("--hash=sha256:")));
+        for (requirements, least) in [(TOOLS, 50), (EMULATOR, 25)] {
+            let text = fs::read_to_string(workspace::root().join(requirements)).unwrap();
+            let text = text.replace(" \\\n", "");
+            let packages: Vec<_> = text.lines().filter(|line| line.contains("==")).collect();
+            assert!(packages.len() > least, "{requirements}");
+            assert!(packages.iter().all(|line| line.contains("--hash=sha256:")), "{requirements}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod node_packages;
 mod rust;
 pub(crate) mod rustdoc;
 mod sandbox;
+mod stack;
 mod test_process;
 
 use anyhow::Result;
@@ -21,6 +22,7 @@ use crate::documents;
 use crate::steps::{CheckStep, StepArguments, StepCommand};
 use crate::template;
 pub(crate) use rust::{kills_tests, lambdasim_tests};
+pub(crate) use stack::keep_stack;
 
 /// The command `cargo verify` with these steps.
 const VERIFY: StepCommand = StepCommand { name: "verify", steps: STEPS, success_word: "verified" };
@@ -105,6 +107,12 @@ const STEPS: &[CheckStep] = &[
         description: "the built functions under AWS's runtime interface emulator",
         run: bootstrap::run_tests,
         remedy: "start one by hand, as tests/rie/emulator.rs does",
+    },
+    CheckStep {
+        name: "stack",
+        description: "template.yaml deployed to an emulator of AWS: stories, permissions, each option",
+        run: stack::run_tests,
+        remedy: "deploy by hand with cargo xtask stack; read target/stack/stories/logs and emulator.log",
     },
     CheckStep {
         name: "hand-over",
