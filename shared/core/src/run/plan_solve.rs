@@ -15,7 +15,7 @@ use review::{result_review, step_review};
 use stage::{PreviousAttempt, Task, TaskStage};
 
 use super::child::ChildContext;
-use super::progress::{Next, Progress};
+use super::progress::{Next, WorkUpdate};
 use super::work::{AbandonedWork, Work};
 use crate::agent_loop::{AgentLoop, TurnUpdate};
 use crate::budget::BudgetShare;
@@ -135,7 +135,7 @@ impl Work for PlanSolve {
         plan: Plan,
         entry_id: EntryId,
         settings: &RunSettings,
-    ) -> Option<Progress> {
+    ) -> Option<WorkUpdate> {
         self.plan = Some(plan.clone());
         let mut update = TurnUpdate::default();
         if !self.tasks.is_empty() {
@@ -143,7 +143,7 @@ impl Work for PlanSolve {
         }
         let plan = self.plan.clone().unwrap_or(plan);
         update.events.insert(0, (entry_id, Event::PlanChanged { plan }));
-        Some(Progress::going_on(update).with_new_plan())
+        Some(WorkUpdate::going_on(update).with_new_plan())
     }
 
     fn running_children(&self) -> Vec<ChildId> {
@@ -187,7 +187,7 @@ impl Work for PlanSolve {
         settings: &RunSettings,
         _max_calls: u32,
         _known_urls: &BTreeSet<String>,
-    ) -> Option<Progress> {
+    ) -> Option<WorkUpdate> {
         let max_steps = settings.plan.max_steps as usize;
         self.planner_turns += 1;
         let shown_first = settings.human.confirm_plan && self.plan.is_none();
@@ -209,7 +209,7 @@ impl Work for PlanSolve {
     }
 
     /// Processes the end of a task. `None` if no step waits for the task.
-    fn on_child_ended(&mut self, ended: &ChildEnded, settings: &RunSettings) -> Option<Progress> {
+    fn on_child_ended(&mut self, ended: &ChildEnded, settings: &RunSettings) -> Option<WorkUpdate> {
         let is_running =
             |task: &Task| task.child_id() == ended.report.child && task.share().is_some();
         let place = self.tasks.iter().position(is_running)?;
@@ -231,16 +231,16 @@ impl Work for PlanSolve {
             let next = self.next_attempt(step, &task.description, &task.agent, before);
             update.events.push(next.start_event());
             self.tasks.push(next);
-            return Some(Progress::going_on(update));
+            return Some(WorkUpdate::going_on(update));
         }
         if ended.report.done && settings.human.confirm_results {
             update.requests.extend(result_review(&task, ended));
             task.stage = TaskStage::InReview(Box::new(ended.clone()));
             self.tasks.insert(place, task);
-            return Some(Progress::going_on(update));
+            return Some(WorkUpdate::going_on(update));
         }
         let next = self.finish_step(step, StepResult::of(ended), settings, &mut update);
-        Some(Progress { next, ..Progress::going_on(update) })
+        Some(WorkUpdate { next, ..WorkUpdate::going_on(update) })
     }
 
     fn resolve_request(
@@ -248,7 +248,7 @@ impl Work for PlanSolve {
         request: &HumanRequest,
         response: &ResponseRecord,
         settings: &RunSettings,
-    ) -> Option<Progress> {
+    ) -> Option<WorkUpdate> {
         match &request.subject {
             Subject::StepReview { .. } | Subject::ResultReview { .. } => {
                 self.resolve_step_request(request, response, settings)

@@ -5,7 +5,7 @@ use crate::error_code::Failure;
 
 /// The effect of an input on the work, and the next action.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct WorkUpdate {
     /// The update of the open turn.
     pub(super) update: TurnUpdate,
     /// The next action.
@@ -29,19 +29,19 @@ pub(super) enum Next {
     Exhausted(Failure),
 }
 
-impl Progress {
-    /// Creates progress after which the work continues.
+impl WorkUpdate {
+    /// Creates an update after which the work continues.
     pub(super) fn going_on(update: TurnUpdate) -> Self {
         Self { update, next: Next::Continue, has_replanned: false }
     }
 
-    /// Returns the progress with a changed plan for the plan's file.
+    /// Returns the update with a changed plan for the plan's file.
     pub(super) fn with_new_plan(self) -> Self {
         Self { has_replanned: true, ..self }
     }
 }
 
-impl From<TurnUpdate> for Progress {
+impl From<TurnUpdate> for WorkUpdate {
     fn from(update: TurnUpdate) -> Self {
         let next = match (update.done, update.items.is_empty()) {
             (true, _) => Next::Answer,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use super::child::ChildContext;
-use super::progress::Progress;
+use super::progress::WorkUpdate;
 use crate::agent::AgentSpec;
 use crate::agent_loop::{AgentLoop, TurnUpdate};
 use crate::budget::BudgetShare;
@@ -86,7 +86,7 @@ pub(super) trait Work: WorkValue {
         _plan: Plan,
         _entry_id: EntryId,
         _settings: &RunSettings,
-    ) -> Option<Progress> {
+    ) -> Option<WorkUpdate> {
         None
     }
 
@@ -132,15 +132,15 @@ pub(super) trait Work: WorkValue {
         settings: &RunSettings,
         max_calls: u32,
         known_urls: &BTreeSet<String>,
-    ) -> Option<Progress> {
+    ) -> Option<WorkUpdate> {
         let agent = self.agent_mut()?;
         let no_answer = |_: &_| None;
         Some(agent.on_model_replied(replied, settings, max_calls, known_urls, no_answer).into())
     }
 
     /// Processes the end of a child. `None` if the work does not wait for the child.
-    fn on_child_ended(&mut self, ended: &ChildEnded, settings: &RunSettings) -> Option<Progress> {
-        self.agent_mut()?.on_child_ended(ended, settings.language).map(Progress::from)
+    fn on_child_ended(&mut self, ended: &ChildEnded, settings: &RunSettings) -> Option<WorkUpdate> {
+        self.agent_mut()?.on_child_ended(ended, settings.language).map(WorkUpdate::from)
     }
 
     /// Processes a response. `None` if the work does not wait for the response.
@@ -149,10 +149,10 @@ pub(super) trait Work: WorkValue {
         request: &HumanRequest,
         response: &ResponseRecord,
         _settings: &RunSettings,
-    ) -> Option<Progress> {
+    ) -> Option<WorkUpdate> {
         let agent = self.agent_mut()?;
         let update = agent.resolve_request(&request.id, &response.answer, &response.comment);
-        update.map(Progress::from)
+        update.map(WorkUpdate::from)
     }
 
     /// Ends the work early, and returns the completed work and the ends of open work.

@@ -1,7 +1,7 @@
 //! Approvals of steps, and reviews of their results.
 
 use super::stage::{PreviousAttempt, Task, TaskStage};
-use super::{Next, PlanSolve, Progress, StepResult};
+use super::{Next, PlanSolve, StepResult, WorkUpdate};
 use crate::agent_loop::TurnUpdate;
 use crate::conversation::ChildReport;
 use crate::entry::Event;
@@ -19,7 +19,7 @@ impl PlanSolve {
         ask: &HumanRequest,
         response: &ResponseRecord,
         settings: &RunSettings,
-    ) -> Option<Progress> {
+    ) -> Option<WorkUpdate> {
         let answer = &response.answer;
         let place = self.tasks.iter().position(|task| is_waiting_for(task, ask))?;
         let mut task = self.tasks.remove(place);
@@ -56,7 +56,7 @@ impl PlanSolve {
                 self.skip_step(&task, text.clone(), settings, &mut update)
             }
         };
-        let progress = Progress { next, ..Progress::going_on(update) };
+        let progress = WorkUpdate { next, ..WorkUpdate::going_on(update) };
         Some(if is_reworded { progress.with_new_plan() } else { progress })
     }
 

@@ -1,6 +1,6 @@
 //! The consequences of a planner turn.
 
-use super::{Next, PlanSolve, Progress, run_plan_command};
+use super::{Next, PlanSolve, WorkUpdate, run_plan_command};
 use crate::agent_loop::TurnUpdate;
 use crate::conversation::{ConversationItem, Nudge};
 use crate::entry::Event;
@@ -20,7 +20,7 @@ impl PlanSolve {
         ask: &HumanRequest,
         response: &ResponseRecord,
         settings: &RunSettings,
-    ) -> Option<Progress> {
+    ) -> Option<WorkUpdate> {
         let mut update =
             self.planner.resolve_request(&ask.id, &response.answer, &response.comment)?;
         let mut plan = self.plan.clone();
@@ -46,12 +46,12 @@ impl PlanSolve {
         is_done: bool,
         plan_entry: EntryId,
         settings: &RunSettings,
-    ) -> Progress {
+    ) -> WorkUpdate {
         let has_changes = plan != self.plan;
         self.plan = plan;
         self.has_rejected_plan |= update.items.iter().any(is_rejected_plan);
         if update.items.is_empty() {
-            return Progress::going_on(update);
+            return WorkUpdate::going_on(update);
         }
         let next = match &self.plan {
             // Without a command, the planner does not need the rest of its plan.
@@ -80,7 +80,7 @@ impl PlanSolve {
         }
         update.events.extend(new_steps.events);
         update.requests.extend(new_steps.requests);
-        Progress { next, ..Progress::going_on(update) }
+        WorkUpdate { next, ..WorkUpdate::going_on(update) }
     }
 }
 

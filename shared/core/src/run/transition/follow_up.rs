@@ -15,15 +15,15 @@ use crate::run::answer_file::find_answer_file;
 use crate::run::closing::{Closing, SummaryCall};
 use crate::run::ending::Ending;
 use crate::run::final_state::FinalState;
-use crate::run::progress::{Next, Progress};
+use crate::run::progress::{Next, WorkUpdate};
 use crate::run::work::{AbandonedWork, Work};
 use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
 
 impl Transition<'_> {
     /// Applies the effect of an input on the work, and decides the next action.
-    pub(super) fn settle(&mut self, progress: Progress) {
-        let Progress { update, next, has_replanned } = progress;
+    pub(super) fn settle(&mut self, progress: WorkUpdate) {
+        let WorkUpdate { update, next, has_replanned } = progress;
         let TurnUpdate { events, items, requests, dead_end, answer_problem, .. } = update;
         if let Some(plan) = self.run.phase.plan().filter(|_| has_replanned) {
             self.run.concerns.plan_file.set_plan(plan);

@@ -35,7 +35,7 @@ impl Work for SecondThoughts {
         settings: &RunSettings,
         max_calls: u32,
         known_urls: &BTreeSet<String>,
-    ) -> Option<Progress> {
+    ) -> Option<WorkUpdate> {
         let mut progress =
             Work::on_model_replied(&mut self.agent, replied, settings, max_calls, known_urls)?;
         let is_draft = progress.next == Next::Answer && !self.has_draft;
