@@ -109,20 +109,20 @@ pub fn is_public(address: IpAddr) -> bool {
 pub fn find_range(address: IpAddr) -> Option<AddressRange> {
     match address {
         IpAddr::V4(address) => {
-            let lies_in = |start: Ipv4Addr, bits: u32| {
+            let is_in_range = |start: Ipv4Addr, bits: u32| {
                 (start.to_bits() ^ address.to_bits()).leading_zeros() >= bits
             };
-            let row = IPV4_RANGES.iter().find(|(start, bits, _)| lies_in(*start, *bits));
+            let row = IPV4_RANGES.iter().find(|(start, bits, _)| is_in_range(*start, *bits));
             row.map(|(_, _, range)| *range)
         }
         IpAddr::V6(address) => {
-            let lies_in = |start: Ipv6Addr, bits: u32| {
+            let is_in_range = |start: Ipv6Addr, bits: u32| {
                 (start.to_bits() ^ address.to_bits()).leading_zeros() >= bits
             };
-            let row = IPV6_RANGES.iter().find(|(start, bits, _)| lies_in(*start, *bits));
+            let row = IPV6_RANGES.iter().find(|(start, bits, _)| is_in_range(*start, *bits));
             match row {
                 Some((_, _, range)) => Some(*range),
-                None if lies_in(IPV6_GLOBAL.0, IPV6_GLOBAL.1) => None,
+                None if is_in_range(IPV6_GLOBAL.0, IPV6_GLOBAL.1) => None,
                 None => Some(Reserved),
             }
         }
