@@ -54,21 +54,20 @@ impl<'a> OfficeArchive<'a> {
     /// Returns the texts of the parts with accepted names, in the order of the directory.
     pub(super) fn find_parts(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let parts = self.entries.iter().filter(|entry| is_wanted(&entry.name));
-        parts.filter_map(|entry| self.read_part(entry)).collect()
-    }
-
-    fn read_part(&self, entry: &ArchiveEntry) -> Option<String> {
-        let name = number_at(self.bytes, entry.header + 26, 2)?;
-        let extra = number_at(self.bytes, entry.header + 28, 2)?;
-        let start = entry.header + 30 + name + extra;
-        let content = self.bytes.get(start..start.checked_add(entry.packed)?)?;
-        let mut text = String::new();
-        match entry.method {
-            0 => content.take(MAX_PART).read_to_string(&mut text).ok()?,
-            8 => DeflateDecoder::new(content).take(MAX_PART).read_to_string(&mut text).ok()?,
-            _ => return None,
-        };
-        Some(text)
+        let texts = parts.filter_map(|entry| {
+            let name = number_at(self.bytes, entry.header + 26, 2)?;
+            let extra = number_at(self.bytes, entry.header + 28, 2)?;
+            let start = entry.header + 30 + name + extra;
+            let content = self.bytes.get(start..start.checked_add(entry.packed)?)?;
+            let mut text = String::new();
+            match entry.method {
+                0 => content.take(MAX_PART).read_to_string(&mut text).ok()?,
+                8 => DeflateDecoder::new(content).take(MAX_PART).read_to_string(&mut text).ok()?,
+                _ => return None,
+            };
+            Some(text)
+        });
+        texts.collect()
     }
 }
 

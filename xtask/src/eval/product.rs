@@ -92,6 +92,16 @@ fn read_office(bytes: &[u8], beginning: &str) -> Option<Product> {
     Some(Product { raw: String::new(), text: Some(text), headings })
 }
 
+/// Character references. The ampersand is last: `&amp;lt;` stands for `&lt;`.
+const ENTITIES: [(&str, &str); 6] = [
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&quot;", "\""),
+    ("&#39;", "'"),
+    ("&nbsp;", "\u{a0}"),
+    ("&amp;", "&"),
+];
+
 /// Returns the text of HTML or Office XML, one block per line, and the headings of HTML.
 fn read_markup(markup: &str) -> (String, Vec<String>) {
     let mut text = String::new();
@@ -125,16 +135,10 @@ fn read_markup(markup: &str) -> (String, Vec<String>) {
         if is_heading {
             heading = (!closes).then_some(text.len());
         }
-        text.push_str(&decode_entities(words));
+        let decode = |text: String, (name, sign): &(&str, &str)| text.replace(name, sign);
+        text.push_str(&ENTITIES.iter().fold(words.to_owned(), decode));
     }
     (text, headings)
-}
-
-fn decode_entities(text: &str) -> String {
-    let entities =
-        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", "\u{a0}")];
-    let text = entities.iter().fold(text.to_owned(), |text, (name, sign)| text.replace(name, sign));
-    text.replace("&amp;", "&")
 }
 
 #[cfg(test)]
