@@ -17,8 +17,23 @@ impl<P: Ports<Store: FileUrls + Streams>> AgentPorts for P {}
 pub struct Agent<P> {
     /// The world of the runs.
     pub ports: P,
-    /// The deployment's settings, read once at start.
+    /// The deployment's settings.
     pub settings: Settings,
+}
+
+impl<P: Ports> Agent<P> {
+    /// Returns the agent with the deployment's current settings, prompts and models. Without a configuration
+    /// folder, nothing changes. Identities, links and stream slots stay as they were at the start.
+    pub(crate) async fn refresh(self: &Arc<Self>) -> Arc<Self> {
+        let ports = self.ports.refresh().await;
+        if Arc::ptr_eq(ports.variables(), self.ports.variables()) {
+            return Arc::clone(self);
+        }
+        // The settings were checked when they were read.
+        let settings = Settings::from_vars(&**ports.variables());
+        let settings = settings.unwrap_or_else(|_| self.settings.clone());
+        Arc::new(Self { ports, settings })
+    }
 }
 
 /// The agent as shared by the routes.

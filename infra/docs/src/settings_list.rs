@@ -13,6 +13,7 @@ const HEAD: &str = "\
 This page is written by `cargo xtask docs` from the code.
 
 Settings are environment variables, read once at the start.
+A setting with a **Field** is also a field of `djinn.toml`, read again while the function runs: [configuration.md](configuration.md).
 Empty and blank variables count as not set.
 The stack sets the required variables.
 An invalid value stops the start, with an error that names the variable.
@@ -35,8 +36,8 @@ pub(crate) fn write_settings_list() -> Result<String> {
     for table in TABLES {
         let SettingsTable { name, meaning, rows } = table;
         write!(text, "\n## {name}\n\n{}\n\n", break_sentences(meaning))?;
-        writeln!(text, "| Variable | Value | Default | Meaning | Secret | From |")?;
-        writeln!(text, "|---|---|---|---|---|---|")?;
+        writeln!(text, "| Variable | Field | Value | Default | Meaning | Secret | From |")?;
+        writeln!(text, "|---|---|---|---|---|---|---|")?;
         for row in *rows {
             writeln!(text, "{}", write_row(row)?)?;
         }
@@ -62,7 +63,8 @@ fn write_row(row: &Setting) -> Result<String> {
         SettingSource::Stack => "the stack".to_owned(),
         SettingSource::Nothing(reason) => format!("nothing: {reason}"),
     };
-    Ok(format!("| `{name}` | {kind} | {default} | {meaning} | {secret} | {source} |"))
+    let field = row.field.map(|field| format!("`{field}`")).unwrap_or_default();
+    Ok(format!("| `{name}` | {field} | {kind} | {default} | {meaning} | {secret} | {source} |"))
 }
 
 fn write_members(text: &mut String, table: &SettingsTable) -> Result<()> {

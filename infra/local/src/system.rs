@@ -143,12 +143,13 @@ impl System {
         let gateway = GatewaySettings::from_vars(&*variables)?;
         let djinn =
             options.djinn.with_outside(Arc::new(LaptopGateway::new(gateway, aws.secrets())));
+        let djinn = djinn.with_settings_check(agent::check_settings);
         let mut ports = build_world(&djinn, &variables, &aws, dispatch.clone(), dispatch)?;
         if let Some(settings) = options.settings {
             ports.tools = ports.tools.with_sources_fresh(settings.tool_sources_fresh);
             ports.settings = Arc::new(settings);
         }
-        let settings = agent::Settings::from_vars(&*variables)?;
+        let settings = agent::Settings::from_vars(&*ports.variables)?;
         let http = ports.model.http();
         let app = build_router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
         let app = match options.ui {

@@ -9,6 +9,7 @@ use djinn_runtime::port::clock::elapsed_ms;
 use djinn_runtime::port::configuration::{
     Configuration, ConfigurationSource, ConfiguredSettings, Variables,
 };
+use djinn_runtime::port::secret::Secrets;
 use djinn_runtime::port::text_folder::{FolderText, NameDepth, TextFolder, TextFolderError};
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::prompt::{OwnPrompts, Prompts};
@@ -216,27 +217,33 @@ impl SettingsReader {
     async fn read_now(&self) -> Result<(djinn_model::Settings, ConfiguredSettings), String> {
         let document = Arc::new(self.folder.read_settings().await?);
         let variables = self.folder.layer(Arc::clone(&document));
-        self.parse(variables).map_err(|error| self.folder.locate(&document, error).to_string())
+        parse_configured(variables, self.secrets.clone(), self.check)
+            .map_err(|error| ConfigurationFolder::locate(&document, error).to_string())
     }
+}
 
-    fn parse(
-        &self,
-        variables: Variables,
-    ) -> Result<(djinn_model::Settings, ConfiguredSettings), WiringError> {
-        let var = &*variables;
-        let models = djinn_model::Settings::from_vars(var)?;
-        DollarLimits::from_vars(var)?.check_prices(&models).map_err(WiringError::Unpriced)?;
-        let settings = Settings::from_vars(var)?;
-        let content = parse_content_policy(var, self.secrets.clone())?;
-        (self.check)(var)?;
-        let configured = ConfiguredSettings {
-            user: settings.user,
-            patience: settings.outages.patience,
-            content: Arc::new(content),
-            variables,
-        };
-        Ok((models, configured))
-    }
+/// Parses all settings that can change while a process runs.
+///
+/// # Errors
+/// Returns [`WiringError`] for the first problem.
+pub(crate) fn parse_configured<S: Secrets + 'static>(
+    variables: Variables,
+    secrets: S,
+    check: SettingsCheck,
+) -> Result<(djinn_model::Settings, ConfiguredSettings), WiringError> {
+    let var = &*variables;
+    let models = djinn_model::Settings::from_vars(var)?;
+    DollarLimits::from_vars(var)?.check_prices(&models).map_err(WiringError::Unpriced)?;
+    let settings = Settings::from_vars(var)?;
+    let content = parse_content_policy(var, secrets)?;
+    check(var)?;
+    let configured = ConfiguredSettings {
+        user: settings.user,
+        patience: settings.outages.patience,
+        content: Arc::new(content),
+        variables,
+    };
+    Ok((models, configured))
 }
 
 /// The source that rereads prompts, models and settings, at most every five seconds.
@@ -268,8 +275,10 @@ impl LiveConfiguration {
         let mut configured_models = None;
         match document {
             Some(Ok((models, settings))) => {
+                let names_text =
+                    djinn_model::Settings::find_text_path(&*settings.variables).is_some();
+                configured_models = (!names_text).then_some(Ok(models));
                 configured = Some(Arc::new(settings));
-                configured_models = self.text.is_none().then_some(Ok(models));
             }
             Some(Err(problem)) => {
                 if !before.problems.contains(&problem) {
@@ -279,7 +288,7 @@ impl LiveConfiguration {
             }
             None => {}
         }
-        let models = match settings.or(configured_models) {
+        let models = match configured_models.or(settings) {
             Some(Ok(settings)) => {
                 if let Some(text) = &self.text
                     && settings.unpriced_models() != before.model.settings().unpriced_models()

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use djinn_aws::AwsStore;
 use djinn_runtime::port::configuration::Variables;
+use djinn_runtime::port::secret::NoSecrets;
 use djinn_runtime::port::text_folder::{FolderText, MISSING_TEXT, TextFolder, TextFolderError};
-use djinn_settings::table::file_rows;
 use djinn_settings::table::model::MODELS;
 use djinn_settings::table::tools::{AGENTS, CONFIG, PROMPTS};
+use djinn_settings::table::{TABLES, file_rows};
 use djinn_settings::{FILE_NAME, InvalidSetting, SettingsDocument};
 
 use crate::WiringError;
-use crate::configuration::open_text;
+use crate::configuration::{open_text, parse_configured};
+use crate::djinn::SettingsCheck;
 
 /// The folder named by `DJINN_CONFIG`. Everything in it is optional.
-#[derive(Clone)]
 pub(crate) struct ConfigurationFolder {
     /// The path as the variable names it.
     path: String,
@@ -77,18 +78,21 @@ impl ConfigurationFolder {
         })
     }
 
-    /// Returns the environment with the fields of the file below it, and with the folders of agents and prompts.
+    /// Returns the fields of the file with the environment below them, and with the folders of agents and prompts
+    /// beside the environment's.
     pub(crate) fn layer(&self, document: Arc<SettingsDocument>) -> Variables {
         let environment = Arc::clone(&self.environment);
         let agents = self.find_folder("agents");
         let prompts = self.find_folder("prompts");
         Arc::new(move |name| {
             let variable = environment(name).filter(|text| !text.trim().is_empty());
-            variable.or_else(|| match name {
-                _ if name == AGENTS.name => agents.clone(),
-                _ if name == PROMPTS.name => prompts.clone(),
-                _ => document.find_text(name).map(str::to_owned),
-            })
+            let folder = match name {
+                _ if name == AGENTS.name => &agents,
+                _ if name == PROMPTS.name => &prompts,
+                _ => return document.find_text(name).map(str::to_owned).or(variable),
+            };
+            let folders: Vec<_> = variable.into_iter().chain(folder.clone()).collect();
+            (!folders.is_empty()).then(|| folders.join(":"))
         })
     }
 
@@ -98,27 +102,49 @@ impl ConfigurationFolder {
         (path.starts_with('@') || Path::new(&path).is_dir()).then_some(path)
     }
 
-    /// Names the place of an error in the file, unless a variable is wrong.
-    pub(crate) fn locate(&self, document: &SettingsDocument, error: WiringError) -> WiringError {
-        match error {
-            WiringError::Settings(error) => {
-                WiringError::Configuration(self.describe(document, &error))
+    /// Names the place in the file of an error in one of its fields.
+    pub(crate) fn locate(document: &SettingsDocument, error: WiringError) -> WiringError {
+        let (name, path, problem) = match &error {
+            WiringError::Settings(invalid) => {
+                let row = file_rows().into_iter().find(|row| row.name == invalid.name);
+                (invalid.name, row.and_then(|row| row.field), &invalid.problem)
             }
-            WiringError::Models(error) if MODELS.find_text(&*self.environment).is_none() => {
-                WiringError::Configuration(format!("{}: {error}", document.place(&error.path)))
+            WiringError::Models(invalid) => {
+                (MODELS.name, Some(invalid.path.as_str()), &invalid.problem)
             }
-            other => other,
+            _ => return error,
+        };
+        match path.filter(|_| document.find_text(name).is_some()) {
+            Some(path) => {
+                WiringError::Configuration(format!("{}: {path} {problem}", document.place(path)))
+            }
+            None => error,
         }
     }
+}
 
-    fn describe(&self, document: &SettingsDocument, error: &InvalidSetting) -> String {
-        let row = file_rows().into_iter().find(|row| row.name == error.name);
-        let is_variable = row.is_some_and(|row| row.find_text(&*self.environment).is_some());
-        match row.and_then(|row| row.field) {
-            Some(field) if !is_variable => {
-                format!("{}: {field} {}", document.place(field), error.problem)
-            }
-            _ => error.to_string(),
-        }
-    }
+/// Checks the `djinn.toml` of a local folder. Returns a sentence for each problem, with file and line: all problems
+/// of single fields, or else the first problem between fields. Keys of models are not looked up.
+#[must_use]
+pub fn check_settings_file(folder: &Path, check: SettingsCheck) -> Vec<String> {
+    let path = folder.join(FILE_NAME);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => return vec![format!("{}: {error}", path.display())],
+    };
+    let nothing = |_: &str| None;
+    let path = path.display().to_string();
+    let document = match SettingsDocument::read(&file_rows(), &path, &text, &nothing) {
+        Ok(document) => Arc::new(document),
+        Err(problems) => return problems.into_iter().map(|problem| problem.sentence).collect(),
+    };
+    let fields = Arc::clone(&document);
+    let variables: Variables = Arc::new(move |name| {
+        let is_setting = TABLES.iter().flat_map(|table| table.rows).any(|row| row.name == name);
+        if is_setting { fields.find_text(name).map(str::to_owned) } else { Some("set".to_owned()) }
+    });
+    let outcome = parse_configured(variables, NoSecrets, check);
+    let problem = outcome.err().map(|error| ConfigurationFolder::locate(&document, error));
+    problem.into_iter().map(|problem| problem.to_string()).collect()
 }

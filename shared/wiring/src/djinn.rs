@@ -13,6 +13,7 @@ use djinn_settings::table::runtime::LOCAL;
 use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS};
 use djinn_settings::{InvalidSetting, VarLookup};
 use djinn_tools::agent_source::{AgentSetupError, AgentSource};
+use djinn_tools::agent_tool::AgentTool;
 use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 
 use crate::own_tools::own_tools;
@@ -179,6 +180,9 @@ impl Djinn {
 
 /// Adds the deployment's agents. No agent file is read if none is offered and no folder is set.
 fn with_agents(toolbox: Toolbox, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
+    let modes = AgentTool::list_shipped_modes().map_err(AgentSetupError::from)?;
+    let modes = modes.into_iter().map(|mode| Arc::new(mode) as Arc<dyn Tool>).collect();
+    let toolbox = toolbox.with_shipped_modes(modes);
     let folders = open_folders(&AGENTS, parts.var, &parts.files, NameDepth::Language)?;
     let offered_agents = OFFERED_AGENTS.find_text(parts.var).unwrap_or_default();
     let offered_agents = offered_agents.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -305,7 +309,7 @@ mod tests {
         };
         // The agents of a bucket are unknown at the start.
         assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
-        let unknown = "no agent is named `oracle`; there are code_interpreter, deep_search, report_tool, researcher, reviewer, writer";
+        let unknown = "no agent is named `oracle`; there are code_interpreter, deep_search, plan_solve, react, report_tool, researcher, reviewer, writer";
         assert_eq!(start("", "oracle"), Err(unknown.to_owned()));
         for (agents, says) in [
             (

@@ -27,6 +27,7 @@ use djinn_tools::prompt_source::PromptSetupError;
 
 use configuration::{ConfigurationTexts, DollarLimits, SettingsReader};
 use configuration_folder::ConfigurationFolder;
+pub use configuration_folder::check_settings_file;
 pub use djinn::{Djinn, SettingsCheck, ToolParts, ToolSetupError};
 pub use djinn_runtime::port::configuration::Variables;
 pub use environment::check_environment;
@@ -95,12 +96,9 @@ pub fn build_world<A: Alarms, I: Invoker>(
     let document = folder.read_at_start().map_err(WiringError::Configuration)?;
     let document = Arc::new(document.unwrap_or_default());
     let variables = folder.layer(Arc::clone(&document));
-    let locate = {
-        let folder = folder.clone();
-        move |error| folder.locate(&document, error)
-    };
     let reader = SettingsReader { folder, secrets: aws.secrets(), check: djinn.settings_check() };
-    build_configured(djinn, &variables, Some(reader), aws, alarms, invoker).map_err(locate)
+    build_configured(djinn, &variables, Some(reader), aws, alarms, invoker)
+        .map_err(|error| ConfigurationFolder::locate(&document, error))
 }
 
 fn build_configured<A: Alarms, I: Invoker>(

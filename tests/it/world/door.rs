@@ -64,7 +64,7 @@ impl Door {
         let variables: Variables = Arc::new(move |name| found(&vars, name));
         let (dispatch, mut invocations) = LocalDispatch::new(djinn_local::ALARM_EVERY);
         let mut ports = djinn_wiring::build_world(
-            &djinn_wiring::Djinn::new(),
+            &djinn_wiring::Djinn::new().with_settings_check(agent::check_settings),
             &variables,
             &aws,
             dispatch.clone(),
@@ -72,7 +72,7 @@ impl Door {
         )
         .unwrap();
         ports.settings = Arc::new(quick());
-        let settings = agent::Settings::from_vars(&*variables).unwrap();
+        let settings = agent::Settings::from_vars(&*ports.variables).unwrap();
         let mut parts = Parts { ports, settings };
         change(&mut parts);
         let Parts { ports, settings } = parts;

@@ -1,0 +1,129 @@
+//! The configuration folder: settings, models, agents and prompts as files that change while a deployment runs.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::world::{Frame, KEY, Protocol, Question, World, models};
+
+/// A deployment with the configuration folder `config`, whose changes count at once.
+async fn start(home: &TempDir, config: &str) -> World {
+    let dir = home.path().to_owned();
+    World::start_with(|options, _| {
+        options.dir = Some(dir);
+        options.vars.push(("DJINN_CONFIG", config.to_owned()));
+        options.vars.push(("OWN_KEY", KEY.to_owned()));
+        options.settings.tool_sources_fresh = Duration::ZERO;
+    })
+    .await
+}
+
+/// Asks a question. Returns the run's first event.
+async fn ask(world: &World, request: &str) -> Value {
+    world.model.on_request(|_| true).reply("East.");
+    let question = Question::of("Which region grew?", "s1").request(request);
+    let frames = world.ask(Protocol::Native, &question).await.rest().await;
+    assert_eq!(frames.last().map(|frame| frame.json()["answer"].clone()), Some(json!("East.")));
+    frames.iter().find(|frame| Frame::event(frame) == "run.started").unwrap().json()
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[tokio::test]
+async fn changed_settings_models_agents_and_prompts_count_for_the_next_question() {
+    let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let config = folder.path();
+    write(
+        config,
+        "djinn.toml",
+        "base_prompt = \"You like rivers.\"\n[agents]\noffered = \"all\"\n",
+    );
+    for place in ["agents", "prompts"] {
+        fs::create_dir(config.join(place)).unwrap();
+    }
+    let world = start(&home, config.to_str().unwrap()).await;
+    let last = || world.model.requests().last().unwrap().clone();
+    ask(&world, "r1").await;
+    assert!(last().system().contains("You like rivers."), "{}", last().system());
+
+    write(config, "djinn.toml", "base_prompt = \"You like hills.\"\n[agents]\noffered = \"all\"\n");
+    ask(&world, "r2").await;
+    assert!(last().system().contains("You like hills."), "{}", last().system());
+
+    let agent = "---\nname: pricing\ndescription: Knows prices.\n---\nYou know prices.\n";
+    write(config, "agents/pricing.md", agent);
+    ask(&world, "r3").await;
+    assert!(last().offers_tool("pricing"), "{:?}", last().tools().len());
+
+    write(config, "prompts/en/react/system.md", "You answer in one word.\n");
+    ask(&world, "r4").await;
+    assert!(last().system().starts_with("You answer in one word."), "{}", last().system());
+
+    let models: Value = serde_json::from_str(&models(
+        &world.model,
+        &json!({"key": "env:OWN_KEY", "model": "second"}),
+    ))
+    .unwrap();
+    let (name, model) = models["models"].as_object().unwrap().iter().next().unwrap();
+    let toml = format!(
+        "[models.{name}]\nprovider = {}\nmodel = {}\nbase_url = {}\nkey = {}\n",
+        model["provider"], model["model"], model["base_url"], model["key"]
+    );
+    write(config, "djinn.toml", &toml);
+    ask(&world, "r5").await;
+    assert_eq!(last().model(), "second");
+}
+
+#[tokio::test]
+async fn a_broken_file_leaves_the_earlier_settings_and_is_named_to_clients() {
+    let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let config = folder.path();
+    let world = start(&home, config.to_str().unwrap()).await;
+    assert_eq!(ask(&world, "r1").await["warnings"], Value::Null);
+    let file = config.join("djinn.toml").display().to_string();
+    for (request, text, problem) in [
+        ("r2", "base_prompt = \"You like hills.\"", None),
+        ("r3", "base_prompt = 3", Some(":1: base_prompt must be a text, got `3`")),
+        (
+            "r4",
+            "[limits]\nmax_step = 3",
+            Some(":2: `limits.max_step` is not a setting: did you mean `limits.max_steps`?"),
+        ),
+        (
+            "r5",
+            "[models.main]\nprovider = \"openai\"\nmodel = \"m\"\nkey = \"env:NOT_SET\"",
+            Some(":4: models.main.key names the variable NOT_SET, which is not set"),
+        ),
+        ("r6", "[people.requests]\nplan = \"sometimes\"", Some(":2: people.requests")),
+    ] {
+        write(config, "djinn.toml", text);
+        let started = ask(&world, request).await;
+        match problem {
+            None => assert_eq!(started["warnings"], Value::Null),
+            Some(problem) => {
+                let warning = started["warnings"][0].as_str().unwrap_or_default();
+                assert!(warning.starts_with(&format!("{file}{problem}")), "{warning}");
+            }
+        }
+        let system = world.model.requests().last().unwrap().system().to_owned();
+        assert!(system.contains("You like hills."), "{system}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_of_the_bucket_is_read_before_the_first_question() {
+    let home = TempDir::new().unwrap();
+    let config = home.path().join("objects/djinn/config");
+    write(&config, "djinn.toml", "base_prompt = \"You like rivers.\"");
+    let world = start(&home, "@config").await;
+    ask(&world, "r1").await;
+    let system = world.model.requests().last().unwrap().system().to_owned();
+    assert!(system.contains("You like rivers."), "{system}");
+}
