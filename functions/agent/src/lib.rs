@@ -98,8 +98,10 @@ where
     // Routes without a caller: the health check, and the targets of links if links are enabled.
     let public_routes = Router::new().route("/web/health", get(route::health));
     let public_routes = if links.is_some() {
-        let respond = get(route::show_request::<P>).post(route::respond_by_link::<P>);
-        public_routes.route("/respond/{token}", respond)
+        public_routes.route(
+            "/respond/{token}",
+            get(route::show_request::<P>).post(route::respond_by_link::<P>),
+        )
     } else {
         public_routes
     };
