@@ -94,7 +94,8 @@ async fn a_name_that_no_agent_has_ends_the_start() {
     let error = System::start(options).await.err().unwrap().to_string();
     assert!(
         error.contains(
-            "no agent is named `resercher`; there are code_interpreter, deep_search, report_tool,"
+            "no agent is named `resercher`; there are code_interpreter, deep_search, plan_solve, \
+             react, report_tool,"
         ),
         "{error}"
     );

@@ -52,6 +52,7 @@ mod links;
 mod look_up;
 mod matrix;
 mod original_ui;
+mod modes;
 mod own_texts;
 mod pages;
 mod patience;

@@ -19,6 +19,7 @@ mod json;
 mod link;
 mod local;
 mod middleware;
+mod mode_choice;
 mod origin;
 mod path;
 mod query;
@@ -134,7 +135,8 @@ where
 /// serves only other paths.
 #[must_use]
 pub fn is_own_path(path: &str) -> bool {
-    const OWN: [&str; 8] = ["AutoAgent", "api", "data", "respond", "runs", "sessions", "v1", "web"];
+    const OWN: [&str; 9] =
+        ["AutoAgent", "api", "data", "modes", "respond", "runs", "sessions", "v1", "web"];
     let first = path.split('/').nth(1).unwrap_or_default();
     OWN.contains(&first)
 }
@@ -156,6 +158,7 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
         .route("/runs/{run}/requests", get(route::list_human_requests::<P>))
         .route("/runs/{run}/requests/{request}", delete(route::skip_request::<P>))
         .route("/runs/{run}/requests/{request}/response", post(route::respond_to_request::<P>))
+        .route("/modes", get(route::list_modes::<P>))
         .route("/api/feedback/{request}", post(route::give_feedback::<P>))
         .route("/api/feedback/pending/{request}", get(route::pending_feedback::<P>))
         .route("/api/feedback/{request}/{feedback}", delete(route::cancel_feedback::<P>))

@@ -5,6 +5,7 @@ mod data;
 mod file;
 mod joyagent;
 mod link;
+mod mode;
 mod requests;
 mod run;
 mod session;
@@ -18,6 +19,7 @@ pub(crate) use joyagent::{
     upload_file_data, upload_url,
 };
 pub(crate) use link::{respond_by_link, show_request};
+pub(crate) use mode::list_modes;
 pub(crate) use requests::{list_human_requests, respond_to_request, skip_request};
 pub(crate) use run::{
     audit_run, follow_run, list_runs, patch_plan, post_message, post_stop, show_run,

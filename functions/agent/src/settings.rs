@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use djinn_core::budget::Budget;
 use djinn_core::human::HumanSettings;
 use djinn_core::language::Language;
-use djinn_core::settings::{ContextSettings, Machine, PlanSettings, RunSettings, SummaryPolicy};
+use djinn_core::settings::{ContextSettings, PlanSettings, RunSettings, SummaryPolicy};
 use djinn_settings::table::agent as row;
 use djinn_settings::table::runtime::{LOCAL, MAX_USD};
 use djinn_settings::{InvalidSetting, VarLookup};
@@ -23,7 +23,7 @@ pub struct Settings {
     /// The initial settings of every new run.
     pub run: RunSettings,
     /// The settings of human requests for single modes, if different.
-    pub human_requests: BTreeMap<Machine, HumanSettings>,
+    pub human_requests: BTreeMap<String, HumanSettings>,
     /// Instructions in every run's system prompt.
     pub base_prompt: String,
     /// True on a laptop: the app adds the CORS headers. Never true on Lambda.
@@ -103,8 +103,8 @@ impl Settings {
 impl Settings {
     /// Returns the settings of human requests for a mode.
     #[must_use]
-    pub fn human_settings(&self, mode: Machine) -> HumanSettings {
-        self.human_requests.get(&mode).unwrap_or(&self.run.human).clone()
+    pub fn human_settings(&self, mode: &str) -> HumanSettings {
+        self.human_requests.get(mode).unwrap_or(&self.run.human).clone()
     }
 }
 

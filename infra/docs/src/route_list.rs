@@ -54,6 +54,8 @@ fn run_operations() -> Vec<Operation> {
         .stream()
         .json::<AcceptedBody>(202, "The run is at work; look up or follow the run.")
         .errors(QUESTION),
+        get("/modes", "listModes", "Lists the modes that a question can name, the default mode first.")
+            .json::<ModeListBody>(200, "The modes."),
         get("/runs", "listRuns", "Lists the caller's runs, newest first.")
             .query::<RunListQuery<()>>()
             .json::<RunListBody>(200, "One page of runs."),

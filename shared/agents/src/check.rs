@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use djinn_core::agent::ALL_TOOLS;
 use djinn_text::near_miss::find_near_miss;
 
 use crate::call_graph::find_graph_problems;
 use crate::problem::{FileProblem, quote};
 use crate::read::ReadAgent;
 
-/// Names of calls that runs answer themselves; no agent may have such a name.
-pub const RESERVED_NAMES: [&str; 2] = ["ask_user", "planning"];
+/// Names of calls that runs answer themselves, and the word for all tools; no agent may have such a name.
+pub const RESERVED_NAMES: [&str; 3] = [ALL_TOOLS, "ask_user", "planning"];
 
 /// Checks agents against each other and against the names of all tools.
 ///
@@ -26,7 +27,24 @@ pub fn check_agents(agents: &[ReadAgent], known_tools: &BTreeSet<String>) -> Vec
     for agent in agents {
         problems.extend(check_tools(agent, &by_name, known_tools));
     }
+    problems.extend(find_shared_numbers(agents));
     problems.extend(find_graph_problems(agents));
+    problems
+}
+
+/// Returns a problem for each mode whose number in JoyAgent's protocol another mode has.
+fn find_shared_numbers(agents: &[ReadAgent]) -> Vec<FileProblem> {
+    let mut by_number: BTreeMap<u16, &ReadAgent> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for agent in agents {
+        let Some(number) = agent.spec.agent_type else { continue };
+        let first = by_number.entry(number).or_insert(agent);
+        if first.spec.name != agent.spec.name {
+            let other = quote(&first.spec.name);
+            let rule = format!("`agent_type` is {number}, the number of the agent {other}");
+            problems.push(agent.problem_at(agent.line_of("agent_type"), rule));
+        }
+    }
     problems
 }
 
@@ -54,7 +72,8 @@ fn check_tools(
     by_name: &BTreeMap<&str, &ReadAgent>,
     known_tools: &BTreeSet<String>,
 ) -> Vec<FileProblem> {
-    let is_known = |name: &str| known_tools.contains(name) || by_name.contains_key(name);
+    let is_known =
+        |name: &str| name == ALL_TOOLS || known_tools.contains(name) || by_name.contains_key(name);
     let unknown = agent.tools_with_lines().filter(|(name, _)| !is_known(name));
     let mut problems: Vec<_> = unknown
         .map(|(name, line)| {
@@ -70,6 +89,7 @@ fn check_tools(
     problems.extend(check_file_calls(agent, known_tools));
     if let Some(first) = &agent.spec.first_tool
         && !agent.spec.tools.contains(first)
+        && !(is_known(first) && agent.spec.tools.iter().any(|tool| tool == ALL_TOOLS))
     {
         let rule = format!("`first_tool` is {}, which is not among `tools`", quote(first));
         problems.push(agent.problem_at(agent.line_of("first_tool"), rule));

@@ -72,6 +72,15 @@ impl Fields {
         }
     }
 
+    /// Returns a boolean; the default is false.
+    pub(crate) fn read_flag(&self, key: &str) -> Result<bool, Fault> {
+        let Some(entry) = self.find_entry(key) else { return Ok(false) };
+        match entry.node.content {
+            Content::Scalar(Value::Bool(flag)) => Ok(flag),
+            _ => Err(refuse_entry(entry, "true or false")),
+        }
+    }
+
     /// Returns the value for one of several words.
     pub(crate) fn read_word<T: Copy>(
         &self,

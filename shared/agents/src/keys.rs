@@ -6,7 +6,7 @@ use crate::problem::{Fault, quote};
 use crate::yaml::KeyEntry;
 
 /// The keys of an agent.
-pub(crate) const KEYS: [&str; 16] = [
+pub(crate) const KEYS: [&str; 19] = [
     "name",
     "description",
     "tools",
@@ -23,10 +23,13 @@ pub(crate) const KEYS: [&str; 16] = [
     "answer_schema",
     "context",
     "risk",
+    "entry",
+    "title",
+    "agent_type",
 ];
 
 /// Keys of other products' agent files. Some are only two letters away from one of Djinn's keys.
-const FOREIGN_KEYS: [&str; 42] = [
+const FOREIGN_KEYS: [&str; 41] = [
     "agents",
     "allowed-tools",
     "alwaysApply",
@@ -65,7 +68,6 @@ const FOREIGN_KEYS: [&str; 42] = [
     "tags",
     "target",
     "temperature",
-    "title",
     "top_p",
     "user-invocable",
     "version",

@@ -26,6 +26,8 @@ pub use parameters::TEMPLATE_VARIABLES;
 pub use problem::FileProblem;
 pub use read::{MAX_DESCRIPTION, ReadAgent, read_agent};
 pub use replacement::{ReplacedTemplate, check_replacement};
-pub use schema::{check_answer, check_arguments, fill_arguments};
+pub use schema::{
+    ParameterViolation, check_answer, check_arguments, fill_arguments, find_parameter_violation,
+};
 pub use shipped::shipped_agents;
 pub use template::MAX_PROMPT;

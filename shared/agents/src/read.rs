@@ -22,7 +22,7 @@ pub const MAX_DESCRIPTION: usize = 2_000;
 /// Maximum bytes of an agent's name.
 const MAX_NAME: usize = 64;
 
-/// The default of an agent's maximum turns.
+/// The default of the maximum turns of an agent that is not a mode.
 const DEFAULT_MAX_STEPS: u32 = 20;
 
 /// The highest value for an agent's maximum turns.
@@ -33,6 +33,12 @@ const MAX_CALLS_BEFORE: usize = 8;
 
 /// The highest value for an agent's maximum calls in one turn.
 const MAX_CALLS: u32 = 100;
+
+/// Maximum characters of an agent's title.
+const MAX_TITLE: usize = 100;
+
+/// The highest number of an agent in JoyAgent's protocol.
+const MAX_AGENT_TYPE: u32 = 1_000;
 
 /// The range of a result's maximum characters for an agent, as for a deployment.
 const MAX_RESULT: RangeInclusive<u32> = 1_000..=1_000_000;
@@ -87,8 +93,9 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let fields = Fields::new(entries);
     let name = read_name(&fields)?;
     let description = read_description(&fields)?;
+    let EntryKeys { entry, title, agent_type } = EntryKeys::read(&fields)?;
     let (tools, tool_lines) = fields.read_names("tools")?.into_iter().unzip();
-    let model = fields.read_word("model", &ROLES)?.unwrap_or(Role::Executor);
+    let model = fields.read_word("model", &ROLES)?;
     let parameters = read_parameters(&fields, file.language)?;
     let (before, after) = read_file_calls(&fields)?;
     let answer = read_answer(&fields, &parameters, after.is_some())?;
@@ -97,6 +104,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let machines = Machine::ALL.map(|machine| (machine.as_str(), machine));
     let machine = fields.read_word("mode", &machines)?.unwrap_or_default();
     refuse_beside_plan(&fields, machine, &answer)?;
+    let context = fields.read_word("context", &CONTEXTS)?;
     let spec = AgentSpec {
         before,
         after,
@@ -104,19 +112,24 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         description,
         parameters,
         tools,
-        model,
+        // A mode works as a user's run does, unless its file says otherwise.
+        model: model.unwrap_or(if entry { Role::React } else { Role::Executor }),
         machine,
-        max_steps: max_steps.unwrap_or(DEFAULT_MAX_STEPS),
+        max_steps: max_steps.unwrap_or(if entry { MAX_STEPS } else { DEFAULT_MAX_STEPS }),
         max_calls: fields.read_number("calls", 1..=MAX_CALLS)?,
         max_result_chars: fields.read_number("max_result", MAX_RESULT)?,
         first_tool: first_tool.map(str::to_owned),
         answer,
-        context: fields.read_word("context", &CONTEXTS)?.unwrap_or_default(),
+        context: context.unwrap_or(if entry {
+            AgentContext::Conversation
+        } else {
+            AgentContext::None
+        }),
         risk: fields.read_word("risk", &RISKS)?.unwrap_or_default(),
         prompt: parts.prompt,
-        entry: false,
-        title: None,
-        agent_type: None,
+        entry,
+        title,
+        agent_type,
     };
     check_prompt(&spec.prompt, parts.prompt_line, &spec.parameters)?;
     let warn = |fault: Fault| fault.into_problem(file.path).to_string();
@@ -127,6 +140,33 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         key_lines: fields.key_lines().map(|(key, line)| (key.to_owned(), line)).collect(),
         tool_lines,
     })
+}
+
+/// The keys of a mode.
+struct EntryKeys {
+    entry: bool,
+    title: Option<String>,
+    agent_type: Option<u16>,
+}
+
+impl EntryKeys {
+    fn read(fields: &Fields) -> Result<Self, Fault> {
+        let entry = fields.read_flag("entry")?;
+        let is_set = |key: &&str| fields.find_entry(key).is_some();
+        if let Some(key) = ["title", "agent_type"].into_iter().find(is_set).filter(|_| !entry) {
+            let rule = format!("`{key}` is only allowed with `entry: true`");
+            return Err(Fault::new(fields.line_of(key), rule));
+        }
+        let title = fields.read_text("title", "a text of 1 to 100 characters")?;
+        if let Some(title) = title.filter(|title| title.chars().nth(MAX_TITLE).is_some()) {
+            let characters = title.chars().count();
+            let rule = format!("`title` has {characters} characters: the limit is {MAX_TITLE}");
+            return Err(Fault::new(fields.line_of("title"), rule));
+        }
+        let agent_type = fields.read_number("agent_type", 1..=MAX_AGENT_TYPE)?;
+        let agent_type = agent_type.and_then(|number| u16::try_from(number).ok());
+        Ok(Self { entry, title: title.map(str::to_owned), agent_type })
+    }
 }
 
 /// The roles whose models agents may use.

@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 /// Maximum violations in one message.
 const MAX_VIOLATIONS: usize = 3;
 
+/// Maximum characters of a violated rule in an error for users.
+const MAX_RULE: usize = 300;
+
 /// The error for external references: no schema is fetched.
 const LEADS_OUTSIDE: &str = "the target of a `$ref` or `$schema` must be in the schema itself";
 
@@ -19,6 +22,44 @@ const TYPES: &str = "there are array, boolean, integer, null, number, object and
 /// Returns up to three violations, each with its path.
 pub fn check_arguments(parameters: &Value, arguments: &Map<String, Value>) -> Result<(), String> {
     check_value(parameters, &Value::Object(arguments.clone()))
+}
+
+/// A violation of an agent's parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterViolation {
+    /// The path of the argument, such as `filter.region`; empty for the arguments as a whole.
+    pub path: String,
+    /// The rest of a sentence about the argument, without its value.
+    pub problem: String,
+}
+
+/// Returns the first violation of an agent's parameters, if any.
+#[must_use]
+pub fn find_parameter_violation(
+    parameters: &Value,
+    arguments: &Map<String, Value>,
+) -> Option<ParameterViolation> {
+    let arguments = Value::Object(arguments.clone());
+    let Ok(validator) = compile_schema(parameters) else {
+        let problem = "cannot be checked: the schema of the agent cannot be used".to_owned();
+        return Some(ParameterViolation { path: String::new(), problem });
+    };
+    let error = validator.iter_errors(&arguments).next()?;
+    let (member, problem) = match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            (property.as_str().map(str::to_owned), "is missing".to_owned())
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            (unexpected.first().cloned(), "is not an argument".to_owned())
+        }
+        _ => {
+            let rule: String = error.masked().to_string().chars().take(MAX_RULE).collect();
+            (None, format!("is not valid: {rule}"))
+        }
+    };
+    let path = error.instance_path().as_str().split('/').skip(1).map(str::to_owned);
+    let path: Vec<String> = path.chain(member).collect();
+    Some(ParameterViolation { path: path.join("."), problem })
 }
 
 /// Returns the arguments of a call, with the `default` of each missing parameter.

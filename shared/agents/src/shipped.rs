@@ -13,20 +13,24 @@ macro_rules! agent_files {
     };
 }
 
-const EN: [(&str, &str); 6] = agent_files!(
+const EN: [(&str, &str); 8] = agent_files!(
     "en",
     "code_interpreter",
     "deep_search",
+    "plan_solve",
+    "react",
     "report_tool",
     "researcher",
     "reviewer",
     "writer"
 );
 
-const ZH: [(&str, &str); 6] = agent_files!(
+const ZH: [(&str, &str); 8] = agent_files!(
     "zh",
     "code_interpreter",
     "deep_search",
+    "plan_solve",
+    "react",
     "report_tool",
     "researcher",
     "reviewer",

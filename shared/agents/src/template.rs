@@ -83,8 +83,8 @@ fn find_unknown_variable(path: &str, parameters: &Value) -> Option<String> {
     let is_ours = TEMPLATE_VARIABLES.contains(&name);
     if schema.is_none() && !is_ours {
         return Some(format!(
-            "the prompt uses {}, which is neither a parameter nor one of `base_prompt`, `date` and \
-             `files`",
+            "the prompt uses {}, which is neither a parameter nor one of `base_prompt`, `date`, \
+             `files` and `mode_prompt`",
             quote(name)
         ));
     }

@@ -16,6 +16,9 @@ pub const FILE_NAME_ARGUMENT: &str = "file_name";
 /// The argument with an agent's answer, in the call of the tool in `after`.
 pub const ANSWER_ARGUMENT: &str = "answer";
 
+/// The name among an agent's tools that stands for all tools and agents of a user's run.
+pub const ALL_TOOLS: &str = "all";
+
 /// An agent as its file describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSpec {
@@ -27,7 +30,7 @@ pub struct AgentSpec {
     pub prompt: String,
     /// JSON Schema of the arguments, an object.
     pub parameters: Value,
-    /// The names of the tools and agents that the agent is offered.
+    /// The names of the tools and agents that the agent is offered. [`ALL_TOOLS`] adds those of a user's run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
     /// The role of its model (default `executor`).

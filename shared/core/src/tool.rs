@@ -200,15 +200,18 @@ impl ToolArguments {
     /// parsed.
     #[must_use]
     pub fn list_texts(&self) -> Vec<&str> {
-        let mut texts = Vec::new();
         match self {
-            Self::Parsed(members) => {
-                members.values().for_each(|value| collect_texts(value, &mut texts));
-            }
-            Self::Malformed { raw, .. } => texts.push(raw),
+            Self::Parsed(members) => members.values().flat_map(list_texts).collect(),
+            Self::Malformed { raw, .. } => vec![raw],
         }
-        texts
     }
+}
+
+/// Returns every text in a value at any depth.
+pub(crate) fn list_texts(value: &Value) -> Vec<&str> {
+    let mut texts = Vec::new();
+    collect_texts(value, &mut texts);
+    texts
 }
 
 fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {

@@ -4,6 +4,7 @@ mod error;
 mod file;
 mod human;
 mod joyagent;
+mod mode;
 mod model;
 mod run;
 mod session;
@@ -17,6 +18,7 @@ pub use joyagent::{
     FeedbackBody, FeedbackErrorBody, FeedbackReceipt, FileListBody, FileLocationBody,
     PageErrorBody, PendingBody, UploadBody, UploadTargetBody,
 };
+pub use mode::{ModeBody, ModeListBody};
 pub use model::ModelListBody;
 pub use run::{
     AcceptedBody, AmountBody, BudgetBody, ChildBody, EndBody, ExpiredWord, FailureBody,
@@ -37,7 +39,7 @@ macro_rules! answer_bodies {
 
 answer_bodies! {
     AcceptedBody, FeedbackBody, FileListBody, FileLocationBody, HumanRequestListBody<'_>, MessageBody,
-    ModelListBody, NewFileBody<'_>, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
+    ModeListBody, ModelListBody, NewFileBody<'_>, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
     PlanWaitingBody, ResponseBody, RunBody<'_>, RunListBody, SessionBody<'_>, SessionFilesBody<'_>,
     SessionListBody, ShareBody, StopBody, TitleBody, UploadBody, UploadTargetBody,
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+pub use djinn_agents::{fill_arguments, find_parameter_violation};
 use djinn_core::error_code::Failure;
 use djinn_core::file::ProductFile;
 use djinn_core::human::HumanResponse;
@@ -97,9 +98,10 @@ impl UserQuestion {
 
     /// Returns the hash that a repeated request must share.
     pub(crate) fn body_hash(&self) -> String {
-        let RunSpec { question, output_style, settings, .. } = &self.spec;
+        let RunSpec { question, output_style, settings, arguments, .. } = &self.spec;
         let style = output_style.map(OutputStyle::as_str);
         let fields = json!([question, style, self.instructions(), settings.mode]);
+        let fields = if arguments.is_empty() { fields } else { json!([fields, arguments]) };
         // Without attachments, the hash is the same as before attachments existed.
         let body = if self.attachments.is_empty() {
             fields

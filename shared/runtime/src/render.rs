@@ -105,13 +105,13 @@ pub fn render_request(
             let agents = tools.iter().any(|tool| tool.effect == EffectClass::Agent);
             [planning_tool(prompts, language, agents)].into_iter().chain(ask_user()).collect()
         }
-        Role::React => tools.iter().cloned().chain(ask_user()).collect(),
-        Role::Planner
+        Role::React
+        | Role::Planner
         | Role::Executor
         | Role::Employees
         | Role::Code
         | Role::Report
-        | Role::Search => tools.to_vec(),
+        | Role::Search => tools.iter().cloned().chain(ask_user()).collect(),
         Role::Summary | Role::Compactor => Vec::new(),
     };
     let offers = own.iter().map(ToolSpec::to_offered).collect();
@@ -179,7 +179,7 @@ impl LoopPrompts {
             return if plans(run) {
                 agent::planner_prompts(prompts, run, agent, tools, bounds)
             } else {
-                agent::agent_prompts(prompts, run, agent, call, bounds)
+                agent::agent_prompts(prompts, run, agent, call, tools, bounds)
             };
         }
         let role = call.role;
@@ -189,10 +189,7 @@ impl LoopPrompts {
         let render =
             |fragment, values: serde_json::Value| prompts.render(language, fragment, values);
         let question = match &spec.child {
-            None => {
-                let question = attached::add_names(prompts, run, &spec.question, bounds);
-                render(prompt::QUESTION, json!({"query": question}))
-            }
+            None => users_question(prompts, run, bounds),
             Some(task) => plan::task_question(prompts, run, task, bounds),
         };
         let (system, next_step) = match (role, &spec.child) {
@@ -205,6 +202,13 @@ impl LoopPrompts {
         };
         Self { system: system_text(prompts, system, run, tools), question, next_step }
     }
+}
+
+/// Renders the question of a user's run, without arguments.
+fn users_question(prompts: &Prompts, run: &Run, bounds: RequestBounds) -> String {
+    let spec = run.spec();
+    let question = attached::add_names(prompts, run, &spec.question, bounds);
+    prompts.render(spec.settings.language, prompt::QUESTION, json!({"query": question}))
 }
 
 fn render_loop(
@@ -247,15 +251,30 @@ fn system_text_with(
     tools: &[ToolSpec],
     base_prompt: &str,
 ) -> String {
-    let spec = run.spec();
-    let language = spec.settings.language;
-    let style = spec.output_style.map(|style| prompts.render(language, style_fragment(style), ()));
-    let text = prompts.render(
+    append_notes(prompts, run, mode_text(prompts, fragment, run, tools, base_prompt))
+}
+
+/// Renders a mode's own instructions with the given instructions of the deployment.
+fn mode_text(
+    prompts: &Prompts,
+    fragment: Fragment,
+    run: &Run,
+    tools: &[ToolSpec],
+    base_prompt: &str,
+) -> String {
+    let language = run.spec().settings.language;
+    prompts.render(
         language,
         fragment,
-        json!({"date": format_date(run.started_at_ms(), language), "files": to_listed_files(run.files().all()), "tools": to_listed_tools(tools, false), "agents": to_listed_tools(tools, true), "output_style": style.unwrap_or_default(), "base_prompt": base_prompt}),
-    );
-    append_notes(prompts, run, text)
+        json!({"date": format_date(run.started_at_ms(), language), "files": to_listed_files(run.files().all()), "tools": to_listed_tools(tools, false), "agents": to_listed_tools(tools, true), "output_style": style_text(prompts, run), "base_prompt": base_prompt}),
+    )
+}
+
+/// Returns the instructions for the requested form of the answer, or an empty text.
+fn style_text(prompts: &Prompts, run: &Run) -> String {
+    let language = run.spec().settings.language;
+    let style = run.spec().output_style;
+    style.map(|style| prompts.render(language, style_fragment(style), ())).unwrap_or_default()
 }
 
 /// Appends notes about placeholders and masking, if the run has either.

@@ -53,6 +53,12 @@ const MAX_FAILURE: usize = 10_000;
 /// The field that holds a question.
 pub const QUESTION: &str = "question";
 
+/// The field that holds the arguments of a question's mode.
+pub const ARGUMENTS: &str = "arguments";
+
+/// The maximum length of all arguments of a question's mode, in bytes.
+pub const MAX_ARGUMENTS: usize = 64 * 1024;
+
 /// The field that holds the files of a question.
 pub const ATTACHMENTS: &str = "attachments";
 

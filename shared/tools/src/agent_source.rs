@@ -202,6 +202,10 @@ impl ToolSource for AgentSource {
         true
     }
 
+    fn lists_agents(&self) -> bool {
+        true
+    }
+
     /// Returns `None` without a deployment's folders, because our own agents are valid.
     fn list_problems(&self) -> Option<Vec<String>> {
         let problems = || self.lock_known().problems.iter().cloned().collect();

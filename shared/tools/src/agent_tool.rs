@@ -1,6 +1,6 @@
 //! An agent as a tool for models; a run one level down answers each call.
 
-use djinn_agents::check_arguments;
+use djinn_agents::{FileProblem, check_arguments, read_agent, shipped_agents};
 use djinn_core::agent::AgentSpec;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
@@ -22,6 +22,21 @@ impl AgentTool {
     pub fn of_files(en: Option<AgentSpec>, zh: Option<AgentSpec>) -> Option<Self> {
         let first = en.clone().or_else(|| zh.clone())?;
         Some(Self { en: en.unwrap_or_else(|| first.clone()), zh: zh.unwrap_or(first) })
+    }
+
+    /// Returns the modes that are part of Djinn.
+    ///
+    /// # Errors
+    /// Returns the problem of a shipped file.
+    pub fn list_shipped_modes() -> Result<Vec<Self>, FileProblem> {
+        let read = |language| {
+            let files = shipped_agents(language).into_iter();
+            // Other files are not read at a start.
+            let modes = files.filter(|file| file.text.contains("\nentry: true\n"));
+            modes.map(|file| Ok(read_agent(&file)?.spec)).collect::<Result<Vec<_>, FileProblem>>()
+        };
+        let modes = read(Language::En)?.into_iter().zip(read(Language::Zh)?);
+        Ok(modes.map(|(en, zh)| Self { en, zh }).collect())
     }
 
     fn agent_in(&self, language: Language) -> &AgentSpec {
@@ -60,6 +75,10 @@ impl Tool for AgentTool {
 
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         check_arguments(&self.en.parameters, arguments)
+    }
+
+    fn is_mode(&self) -> bool {
+        self.en.entry || self.zh.entry
     }
 
     fn agent(&self, language: Language) -> Option<AgentSpec> {

@@ -176,6 +176,7 @@ async fn timed(door: &Door, clock: &ManualClock) -> Client {
         settings,
         shutdown: djinn_runtime::shutdown::Shutdown::default(),
         rate_limits: djinn_runtime::rate_limits::RateLimits::default(),
+        variables: Arc::new(|_| None),
         configuration,
     };
     let var = |name: &str| match name {

@@ -6,6 +6,7 @@ use djinn_core::human::HumanSettings;
 use djinn_core::settings::Machine;
 use djinn_settings::table::agent::HUMAN_REQUESTS;
 use djinn_settings::{InvalidSetting, VarLookup};
+use djinn_text::near_miss::find_near_miss;
 use serde_json::Value;
 
 use crate::human_settings_change::HumanSettingsChange;
@@ -14,10 +15,10 @@ use crate::human_settings_change::HumanSettingsChange;
 const AGENTS: &str = "agents";
 
 /// Reads a JSON object with the fields of [`HumanSettingsChange`]. The field `agents` contains the same
-/// object for `react` or `plan_solve`.
+/// object for single modes, by name.
 pub(super) fn from_vars(
     var: VarLookup<'_>,
-) -> Result<(HumanSettings, BTreeMap<Machine, HumanSettings>), InvalidSetting> {
+) -> Result<(HumanSettings, BTreeMap<String, HumanSettings>), InvalidSetting> {
     let Some(text) = HUMAN_REQUESTS.find_text(var) else {
         return Ok((HumanSettings::default(), BTreeMap::new()));
     };
@@ -28,9 +29,13 @@ pub(super) fn from_vars(
     let everywhere = parse_change(document).map_err(bad)?.apply_to(HumanSettings::default());
     let mut own = BTreeMap::new();
     if let Some(agents) = agents {
-        let agents: BTreeMap<Machine, Value> =
+        let agents: BTreeMap<String, Value> =
             serde_json::from_value(agents).map_err(|error| bad(error.to_string()))?;
         for (mode, change) in agents {
+            let near_miss = find_near_miss(&mode, Machine::ALL.map(Machine::as_str));
+            if let Some(name) = near_miss.filter(|name| *name != mode) {
+                return Err(bad(format!("`{AGENTS}` names `{mode}`: did you mean `{name}`?")));
+            }
             own.insert(mode, parse_change(change).map_err(bad)?.apply_to(everywhere.clone()));
         }
     }
@@ -49,9 +54,7 @@ mod tests {
     use djinn_core::human::{CostThreshold, TimeoutAction};
     use djinn_core::tool::Risk;
 
-    fn set(
-        text: &str,
-    ) -> Result<(HumanSettings, BTreeMap<Machine, HumanSettings>), InvalidSetting> {
+    fn set(text: &str) -> Result<(HumanSettings, BTreeMap<String, HumanSettings>), InvalidSetting> {
         from_vars(&|name| (name == HUMAN_REQUESTS.name).then(|| text.to_owned()))
     }
 
@@ -75,7 +78,7 @@ mod tests {
         };
         assert_eq!(everywhere, wanted);
         let react = HumanSettings { enabled: false, ..wanted };
-        assert_eq!(agents, BTreeMap::from([(Machine::React, react)]));
+        assert_eq!(agents, BTreeMap::from([("react".to_owned(), react)]));
     }
 
     #[test]
@@ -84,7 +87,7 @@ mod tests {
             ("true", "invalid type"),
             ("{", "EOF"),
             (r#"{"enable": true}"#, "unknown field `enable`"),
-            (r#"{"agents": {"other": {}}}"#, "unknown variant `other`"),
+            (r#"{"agents": {"plan-solve": {}}}"#, "did you mean `plan_solve`?"),
             (r#"{"timeout": 99999999}"#, "`timeout` is 0 to 31536000 seconds"),
             (r#"{"risk": "huge"}"#, "unknown variant `huge`"),
         ] {

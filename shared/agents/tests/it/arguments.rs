@@ -1,6 +1,6 @@
 //! What an agent is called with, and what it answers.
 
-use djinn_agents::{check_answer, check_arguments, fill_arguments};
+use djinn_agents::{check_answer, check_arguments, fill_arguments, find_parameter_violation};
 use serde_json::{Map, Value, json};
 
 fn object(value: &Value) -> Map<String, Value> {
@@ -60,4 +60,30 @@ fn what_a_call_leaves_out_has_its_default() {
     }});
     let filled = fill_arguments(&parameters, object(&json!({"task": "look", "most": 7})));
     assert_eq!(Value::Object(filled), json!({"task": "look", "strict": true, "most": 7}));
+}
+
+#[test]
+fn violation_names_its_argument_and_never_the_value() {
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "task": {"type": "string"},
+            "filter": {"type": "object", "properties": {"years": {"type": "array", "items": {"type": "integer"}}}},
+        },
+        "required": ["task"],
+        "additionalProperties": false,
+    });
+    let find = |arguments| find_parameter_violation(&parameters, &object(&arguments));
+    assert_eq!(find(json!({"task": "x", "filter": {"years": [2026]}})), None);
+    for (arguments, path, part) in [
+        (json!({}), "task", "is missing"),
+        (json!({"task": "x", "other": 1}), "other", "is not an argument"),
+        (json!({"task": 4711}), "task", "is not valid: value is not of type"),
+        (json!({"task": "x", "filter": {"years": ["s3cret"]}}), "filter.years.0", "is not valid"),
+    ] {
+        let found = find(arguments).unwrap();
+        assert_eq!(found.path, path);
+        let is_masked = !found.problem.contains("4711") && !found.problem.contains("s3cret");
+        assert!(found.problem.contains(part) && is_masked, "{}", found.problem);
+    }
 }

@@ -468,12 +468,12 @@ fn prompts_that_could_not_be_rendered() {
         (
             "a\n{{ tsak }}",
             "a.md:6: the prompt uses `tsak`, which is neither a parameter nor one of \
-             `base_prompt`, `date` and `files`",
+             `base_prompt`, `date`, `files` and `mode_prompt`",
         ),
         (
             "{{ task }}\n{% for f in flies %}{{ f }}{% endfor %}{{ flies }}",
             "a.md:6: the prompt uses `flies`, which is neither a parameter nor one of \
-             `base_prompt`, `date` and `files`",
+             `base_prompt`, `date`, `files` and `mode_prompt`",
         ),
         (
             "{{ task }}\n\n{{ task | fram }}",
@@ -492,12 +492,12 @@ fn prompts_that_could_not_be_rendered() {
         (
             "{% for i in range(9) %}{{ i }}{% endfor %}",
             "a.md:5: the prompt uses `range`, which is neither a parameter nor one of \
-             `base_prompt`, `date` and `files`",
+             `base_prompt`, `date`, `files` and `mode_prompt`",
         ),
         (
             "{{ loop.index }}",
             "a.md:5: the prompt uses `loop`, which is neither a parameter nor one of \
-             `base_prompt`, `date` and `files`",
+             `base_prompt`, `date`, `files` and `mode_prompt`",
         ),
     ];
     let cases = cases.map(|(prompt, rule)| (with_prompt("", prompt), rule));
@@ -508,9 +508,26 @@ fn prompts_that_could_not_be_rendered() {
             &[(
                 crlf,
                 "a.md:9: the prompt uses `b`, which is neither a parameter nor one of \
-             `base_prompt`, `date` and `files`",
+             `base_prompt`, `date`, `files` and `mode_prompt`",
             )],
         ]
         .concat(),
     );
+}
+
+#[test]
+fn keys_of_a_mode() {
+    let long = format!("entry: true\ntitle: {}", "x".repeat(101));
+    check_keys(&[
+        ("entry: yes", "a.md:4: `entry` is the text `yes`: true or false is expected"),
+        ("entry: 1", "a.md:4: `entry` is the number `1`: true or false is expected"),
+        ("title: A", "a.md:4: `title` is only allowed with `entry: true`"),
+        ("entry: false\nagent_type: 7", "a.md:5: `agent_type` is only allowed with `entry: true`"),
+        (&long, "a.md:5: `title` has 101 characters: the limit is 100"),
+        (
+            "entry: true\nagent_type: 0",
+            "a.md:5: `agent_type` is the number `0`: a whole number from 1 to 1000 is expected",
+        ),
+        ("entyr: true", "a.md:4: `entyr` is not a key of an agent: did you mean `entry`?"),
+    ]);
 }

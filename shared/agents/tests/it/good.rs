@@ -194,3 +194,21 @@ fn a_long_description_may_stand_in_a_block() {
     assert_eq!(agent.spec.tools, ["b", "c"]);
     assert_eq!(agent.line_of("tools"), 7);
 }
+
+#[test]
+fn mode_has_the_defaults_of_a_users_run() {
+    let keys = "entry: true\ntitle: Analyst\nagent_type: 7\ntools: [all, search]";
+    let agent = read(&with_prompt(keys, "{{ mode_prompt }} {{ task }}")).unwrap();
+    let expected = AgentSpec {
+        prompt: "{{ mode_prompt }} {{ task }}".to_owned(),
+        tools: vec!["all".to_owned(), "search".to_owned()],
+        model: Role::React,
+        max_steps: 1_000,
+        context: AgentContext::Conversation,
+        entry: true,
+        title: Some("Analyst".to_owned()),
+        agent_type: Some(7),
+        ..default_spec()
+    };
+    assert_eq!(agent.spec, expected);
+}

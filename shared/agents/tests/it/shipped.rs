@@ -46,7 +46,7 @@ fn every_shipped_agent_is_in_order() {
 #[test]
 fn both_languages_have_the_same_agents() {
     let (en, zh) = (agents(Language::En), agents(Language::Zh));
-    assert_eq!(en.len(), 6);
+    assert_eq!(en.len(), 8);
     assert_eq!(en.len(), zh.len());
     for (en, zh) in en.into_iter().zip(zh) {
         let (mut en, mut zh) = (en.spec, zh.spec);
@@ -96,6 +96,25 @@ fn names_of_files_to_write_have_no_path() {
     }
 }
 
+#[test]
+fn shipped_modes_have_the_prompts_of_their_machines_and_the_deployments_tools() {
+    for language in [Language::En, Language::Zh] {
+        let modes: Vec<_> = agents(language).into_iter().filter(|agent| agent.spec.entry).collect();
+        let about = |agent: &ReadAgent| {
+            let spec = &agent.spec;
+            (spec.name.clone(), spec.machine.as_str(), spec.agent_type, spec.prompt.clone())
+        };
+        let about: Vec<_> = modes.iter().map(about).collect();
+        let planner =
+            ("plan_solve".to_owned(), "plan_solve", Some(3), "{{ base_prompt }}".to_owned());
+        let react = ("react".to_owned(), "react", Some(5), "{{ mode_prompt }}".to_owned());
+        assert_eq!(about, [planner, react]);
+        assert!(
+            modes.iter().all(|agent| agent.spec.tools == ["all"] && agent.spec.max_steps == 1_000)
+        );
+    }
+}
+
 /// What an agent was called with is said in its first message, and not in its prompt.
 #[test]
 fn every_shipped_prompt_renders_with_and_without_files() {
@@ -103,7 +122,8 @@ fn every_shipped_prompt_renders_with_and_without_files() {
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.add_filter("framed", |text: &str| format!("<untrusted>\n{text}\n</untrusted>"));
     let file = json!({"name": "f.md", "size": 3, "description": "about f", "internal": true});
-    for agent in [Language::En, Language::Zh].into_iter().flat_map(agents) {
+    let all = [Language::En, Language::Zh].into_iter().flat_map(agents);
+    for agent in all.filter(|agent| !agent.spec.entry) {
         let render = |files: Value, of: &Value| {
             let mut values = json!({"files": files, "date": "2026-01-02"});
             let arguments = of.as_object().cloned().unwrap_or_default();

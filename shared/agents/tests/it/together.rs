@@ -159,3 +159,27 @@ fn many_agents_are_checked_in_a_row() {
     assert_eq!(problems.len(), 1);
     assert!(problems[0].rule.ends_with("3001 levels deep: the limit below a run is 4"));
 }
+
+#[test]
+fn modes_that_go_together() {
+    let none: [String; 0] = [];
+    let modes = [
+        ("a", "entry: true\nagent_type: 7\ntools: [all, b]\nfirst_tool: search"),
+        ("b", "entry: true\nagent_type: 8\ntools: all"),
+    ];
+    assert_eq!(problems(&modes), none);
+    let found = problems(&[
+        ("a", "entry: true\nagent_type: 7"),
+        ("b", "entry: true\nagent_type: 7"),
+        ("all", ""),
+        ("c", "tools: all\nfirst_tool: serch"),
+    ]);
+    assert_eq!(
+        found,
+        [
+            "all.md:2: `name` is `all`, which is reserved; choose another name",
+            "c.md:5: `first_tool` is `serch`, which is not among `tools`",
+            "b.md:5: `agent_type` is 7, the number of the agent `a`",
+        ]
+    );
+}

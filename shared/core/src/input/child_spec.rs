@@ -19,7 +19,7 @@ pub struct ChildSpec {
     pub above: Path,
     /// The work of the child in one line; for a step `stage: details`.
     pub description: String,
-    /// The tools and agents offered to a step of an agent's plan; `None` for the deployment's.
+    /// The tools and agents offered to a step of an agent's plan; `None` for those of a user's run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
     /// Reports of the children of earlier rounds, oldest first.

@@ -12,6 +12,7 @@ use crate::file::{Attachment, ProductFile};
 use crate::id::{MAX_DEPTH, Path, RequestId, SessionId, SessionName, TenantId, UserId};
 use crate::session::SharedSession;
 use crate::settings::{Machine, OutputStyle, Role, RunSettings};
+use crate::tool::list_texts;
 
 /// The question and everything that decides how the run works.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -146,6 +147,12 @@ impl RunSpec {
         let task = || Value::String(self.description().to_owned());
         let argument = self.arguments.get(name).cloned();
         argument.or_else(|| (name == TASK_ARGUMENT).then(task))
+    }
+
+    /// Returns the words of the user: the question, and the texts in the arguments of a user's run.
+    pub fn user_texts(&self) -> impl Iterator<Item = &str> {
+        let arguments = self.arguments.values().filter(|_| self.child.is_none());
+        [self.question.as_str()].into_iter().chain(arguments.flat_map(list_texts))
     }
 
     /// Returns the description of a child's work, or the question of a user's run.

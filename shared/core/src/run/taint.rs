@@ -92,7 +92,8 @@ impl UrlOrigins<'_> {
     fn is_told(&self, url: &str) -> bool {
         let spec = self.spec;
         let questions = spec.history.iter().filter(|earlier| earlier.is_asked_by(&spec.user));
-        let mut questions = questions.map(|earlier| &earlier.question).chain([&spec.question]);
+        let earlier_texts = questions.map(|earlier| earlier.question.as_str());
+        let mut user_texts = earlier_texts.chain(spec.user_texts());
         let reported_urls = spec
             .child
             .iter()
@@ -105,7 +106,7 @@ impl UrlOrigins<'_> {
             }
             _ => Vec::new(),
         });
-        questions.any(|text| names_url(text, url))
+        user_texts.any(|text| names_url(text, url))
             || reported_urls.chain(result_urls).flatten().any(|other| other == url)
     }
 

@@ -1,6 +1,7 @@
 //! Requests about runs.
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::attachment::AttachmentRequest;
 use super::human::HumanSettingsRequest;
@@ -11,8 +12,8 @@ use super::value::{WholeNumber, optional_text, required_text};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
-    /// The question, at most 64 KB. `continue` continues a run that was cut off.
-    #[cfg_attr(feature = "schema", schemars(required))]
+    /// The question, at most 64 KB. `continue` continues a run that was cut off. With `arguments`, the
+    /// question can be absent.
     pub question: Option<String>,
     /// The question's session: 1 to 128 letters, digits, `-`, `_`, `.` and `:`, or the handle of a share.
     /// Default: a new session.
@@ -24,9 +25,11 @@ pub struct RunRequest {
     /// Your id for the request. A repeat with the same id, question and files returns the same run.
     #[serde(default, deserialize_with = "optional_text")]
     pub request_id: Option<String>,
-    /// The mode: `react` (default), or `plan_solve` for a run with a plan.
+    /// The name of the mode, from `GET /modes`: `react` (default), `plan_solve`, or a mode of the deployment.
     #[serde(default, deserialize_with = "optional_text")]
     pub mode: Option<String>,
+    /// The arguments of the mode, at most 64 KB, as its `parameters` in `GET /modes` describe them.
+    pub arguments: Option<Map<String, Value>>,
     /// The form of the answer, for an answer as a file.
     #[serde(default, deserialize_with = "optional_text")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<djinn_core::settings::OutputStyle>"))]

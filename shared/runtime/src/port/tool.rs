@@ -134,6 +134,11 @@ pub trait Tool: Send + Sync {
     fn is_for_agents_only(&self) -> bool {
         false
     }
+
+    /// Returns true if the tool is an agent that users can start.
+    fn is_mode(&self) -> bool {
+        false
+    }
 }
 
 /// A shared tool is a tool.
@@ -160,5 +165,9 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn is_for_agents_only(&self) -> bool {
         (**self).is_for_agents_only()
+    }
+
+    fn is_mode(&self) -> bool {
+        (**self).is_mode()
     }
 }

@@ -12,7 +12,8 @@ use serde_json::Value;
 pub(super) fn external_texts(run: &Run) -> Vec<String> {
     let spec = run.spec();
     let conversation = run.conversation();
-    let mut texts = vec![spec.question.clone(), spec.base_prompt.clone()];
+    let mut texts = vec![spec.base_prompt.clone()];
+    texts.extend(spec.user_texts().map(str::to_owned));
     texts.extend(run.files().all().iter().map(|file| file.description.clone()));
     texts.extend(conversation.history.iter().map(|exchange| exchange.question.clone()));
     texts.extend(run.user_plan_texts().map(ToOwned::to_owned));

@@ -2,9 +2,10 @@
 
 use djinn_core::input::RunSpec;
 
+use super::json::member_texts;
 use super::{
-    ATTACHMENTS, ContentText, HasTexts, MAX_BASE_PROMPT, MAX_DESCRIPTION, MAX_QUESTION, QUESTION,
-    TextBound, without_empty,
+    ARGUMENTS, ATTACHMENTS, ContentText, HasTexts, MAX_ARGUMENTS, MAX_BASE_PROMPT, MAX_DESCRIPTION,
+    MAX_QUESTION, QUESTION, TextBound, without_empty,
 };
 use crate::port::file::NewFile;
 use crate::question::{QuestionAttachment, UserQuestion};
@@ -41,8 +42,9 @@ impl HasTexts for UserQuestion {
             earlier: _,
             files: _,
             attachments: _,
+            // A file of the deployment.
             agent: _,
-            arguments: _,
+            arguments,
             child: _,
         } = spec;
         let own_texts = [
@@ -53,9 +55,10 @@ impl HasTexts for UserQuestion {
                 TextBound::Characters(MAX_BASE_PROMPT),
             ),
         ];
-        without_empty(
-            own_texts.into_iter().chain(attachments.iter_mut().flat_map(attachment_texts)),
-        )
+        let argument_texts =
+            member_texts(ARGUMENTS, arguments, TextBound::TotalBytes(MAX_ARGUMENTS));
+        let own_texts = own_texts.into_iter().chain(argument_texts);
+        without_empty(own_texts.chain(attachments.iter_mut().flat_map(attachment_texts)))
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Map;
 
 use super::{ChildContext, PlanSolve, Task};
-use crate::agent::TASK_ARGUMENT;
+use crate::agent::{ALL_TOOLS, TASK_ARGUMENT};
 use crate::budget::BudgetShare;
 use crate::conversation::{ChildReport, Conversation, ConversationItem};
 use crate::id::TaskId;
@@ -32,8 +32,10 @@ impl PlanSolve {
         if task.has_agent() {
             arguments.insert(TASK_ARGUMENT.to_owned(), task.description.clone().into());
         }
+        let tools = context.spec.agent().map(|agent| agent.tools.clone());
+        let tools = tools.filter(|tools| *tools != [ALL_TOOLS]);
         let child = ChildSpec {
-            tools: context.spec.agent().map(|agent| agent.tools.clone()),
+            tools,
             earlier_rounds: list_reports(context.conversation),
             current_round: self.reports_before(id),
             previous_failure: task.previous_attempt.failure.clone(),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use djinn_core::agent::{ALL_TOOLS, AgentSpec};
 use djinn_core::human::ASK_USER;
 use djinn_core::input::RunSpec;
 use djinn_core::language::Language;
@@ -16,8 +17,9 @@ use super::source::{ToolAudience, ToolSource};
 use super::source_cache::SourceCache;
 use crate::port::clock::Clock;
 
-/// The names of tools that a run answers itself: neither a deployment nor a source can replace these tools.
-pub const RESERVED_NAMES: [&str; 2] = [ASK_USER, PLANNING_TOOL];
+/// The names of tools that a run answers itself, and the word for all tools: neither a deployment nor a source can
+/// have such a tool.
+pub const RESERVED_NAMES: [&str; 3] = [ALL_TOOLS, ASK_USER, PLANNING_TOOL];
 
 /// The lifetime of a source's cached answer, except in tests.
 const FRESH: Duration = Duration::from_secs(5);
@@ -28,6 +30,7 @@ pub struct Toolbox {
     own: Arc<BTreeMap<String, Arc<dyn Tool>>>,
     sources: Vec<Arc<SourceCache>>,
     offered_agents: OfferedAgents,
+    shipped_modes: Vec<Arc<dyn Tool>>,
     sources_fresh: Duration,
 }
 
@@ -37,6 +40,7 @@ impl Default for Toolbox {
             own: Arc::default(),
             sources: Vec::new(),
             offered_agents: OfferedAgents::default(),
+            shipped_modes: Vec::new(),
             sources_fresh: FRESH,
         }
     }
@@ -46,7 +50,7 @@ impl Default for Toolbox {
 /// named by their files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OfferedAgents {
-    /// Every agent of the deployment.
+    /// Every agent of the deployment that is not a mode.
     All,
     /// The agents with these names.
     Named(BTreeSet<String>),
@@ -79,6 +83,12 @@ impl Toolbox {
     #[must_use]
     pub fn with_offered_agents(self, offered_agents: OfferedAgents) -> Self {
         Self { offered_agents, ..self }
+    }
+
+    /// Sets the modes of a deployment whose sources list none. A source's agent replaces the mode of its name.
+    #[must_use]
+    pub fn with_shipped_modes(self, shipped_modes: Vec<Arc<dyn Tool>>) -> Self {
+        Self { shipped_modes, ..self }
     }
 
     /// Sets the lifetime of a source's cached answer (default 5 s).
@@ -135,6 +145,24 @@ impl Toolbox {
         available
     }
 
+    /// Returns the agents that users can start, in the order of their names. Reads only sources of agents.
+    pub async fn list_modes<C: Clock>(
+        &self,
+        clock: &C,
+        audience: &ToolAudience,
+        language: Language,
+    ) -> Vec<AgentSpec> {
+        let mut tools = self.shipped_modes.clone();
+        for cache in self.sources.iter().filter(|cache| cache.source().lists_agents()) {
+            let listing = cache.list_tools(clock, self.sources_fresh, audience).await;
+            tools.extend(listing.iter().flat_map(|listed| listed.iter().cloned()));
+        }
+        let by_name: BTreeMap<String, Arc<dyn Tool>> =
+            tools.into_iter().map(|tool| (tool.spec(language).name, tool)).collect();
+        let modes = by_name.into_values().filter(|tool| tool.is_mode());
+        modes.filter_map(|tool| tool.agent(language)).collect()
+    }
+
     /// Returns the current problems with the texts behind the sources' tools. Reads only sources with problem
     /// reports.
     pub async fn list_problems<C: Clock>(&self, clock: &C, audience: &ToolAudience) -> Vec<String> {
@@ -164,9 +192,9 @@ impl AvailableTools {
         self.tools.values().map(|tool| tool.spec(language)).collect()
     }
 
-    /// Returns the specs for a turn of this run. An agent, and the tasks of an agent's plan, are offered the
-    /// tools named by the agent's file. Any other run is offered all tools, except agents that the deployment does not
-    /// offer, and tools only for agents.
+    /// Returns the specs for a turn of this run. An agent, and the steps of an agent's plan, are offered the
+    /// tools named by the agent's file. [`ALL_TOOLS`] in the file adds the tools of any other run: all tools,
+    /// except agents that the deployment does not offer, and tools only for agents.
     #[must_use]
     pub fn specs_for(&self, run: &RunSpec) -> Vec<ToolSpec> {
         let mut specs = self.specs(run.settings.language);
@@ -174,15 +202,25 @@ impl AvailableTools {
             |name: &String| self.tools.get(name).is_some_and(|tool| tool.is_for_agents_only());
         let of_agent = run.agent().map(|agent| &agent.tools);
         let of_plan = || run.child.as_ref().and_then(|child| child.tools.as_ref());
-        specs.retain(|tool| match (of_agent.or_else(of_plan), &self.offered_agents) {
-            (Some(names), _) => names.contains(&tool.name),
-            (None, _) if is_for_agents(&tool.name) => false,
-            (None, OfferedAgents::All) => true,
-            (None, OfferedAgents::Named(names)) => {
-                tool.effect != EffectClass::Agent || names.contains(&tool.name)
+        let names = of_agent.or_else(of_plan);
+        let is_limited = names.is_some_and(|names| names.iter().all(|name| name != ALL_TOOLS));
+        specs.retain(|tool| {
+            if names.is_some_and(|names| names.contains(&tool.name)) {
+                return true;
             }
+            !is_limited && !is_for_agents(&tool.name) && self.is_offered_to_users(tool)
         });
         specs
+    }
+
+    fn is_offered_to_users(&self, tool: &ToolSpec) -> bool {
+        if tool.effect != EffectClass::Agent {
+            return true;
+        }
+        match &self.offered_agents {
+            OfferedAgents::All => self.tools.get(&tool.name).is_some_and(|agent| !agent.is_mode()),
+            OfferedAgents::Named(names) => names.contains(&tool.name),
+        }
     }
 
     /// Returns the tool of this name.

@@ -49,7 +49,10 @@ pub(super) async fn create_run<P: Ports>(
     let files = to_file_list(&view.files, &attachment_files);
     let attachments = attachment_files.into_iter().map(|(_, attachment)| attachment).collect();
     let spec = complete_spec(ports, question, view);
-    let spec = RunSpec { warnings, files, attachments, ..spec };
+    let mut spec = RunSpec { warnings, files, attachments, ..spec };
+    if let Some(agent) = spec.agent.take() {
+        spec = spec.with_agent(*agent);
+    }
     let write = first_write_id(lease.as_ref().map(|lease| lease.holder.as_str()), ports)?;
     let (mut journal, record) = Journal::open(spec, u64::from(lease.is_some()), write, now_ms);
     let expires_at_s = journal_expiry_s(ports.settings(), journal.run());

@@ -1,0 +1,173 @@
+//! The modes that users can start, and the choice of a question's mode with its arguments.
+
+use djinn_core::agent::{AgentSpec, TASK_ARGUMENT};
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::language::Language;
+use djinn_core::settings::DEFAULT_MODE;
+use djinn_protocol::mode_support::agent_type_of_page;
+use djinn_protocol::request::RunRequest;
+use djinn_runtime::port::UserKey;
+use djinn_runtime::port::tool::ToolAudience;
+use djinn_runtime::question::{UserQuestion, fill_arguments, find_parameter_violation};
+use djinn_runtime::texts::ARGUMENTS;
+use djinn_runtime::world::Ports;
+use djinn_text::near_miss::find_near_miss;
+use serde_json::{Map, Value};
+
+use crate::agent::Agent;
+use crate::api_error::ApiError;
+use crate::identity::Caller;
+
+/// The mode that a request selects; `None` selects the default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ModeChoice {
+    /// The name of a mode.
+    Name(Option<String>),
+    /// JoyAgent's number of a mode.
+    AgentType(Option<i64>),
+    /// The flag `deepThink` of JoyAgent's page.
+    DeepThink(bool),
+}
+
+/// Returns the modes of the deployment in this language, the default mode first.
+pub(crate) async fn list_modes<P: Ports>(
+    agent: &Agent<P>,
+    caller: &Caller,
+    language: Language,
+) -> Vec<AgentSpec> {
+    let Caller { tenant, user } = caller.clone();
+    let user = UserKey { tenant, user };
+    let audience = ToolAudience { user, mode: DEFAULT_MODE.to_owned(), output_style: None };
+    let tools = agent.ports.tools();
+    let mut modes = tools.list_modes(agent.ports.clock(), &audience, language).await;
+    modes.sort_by_key(|mode| mode.name != DEFAULT_MODE);
+    modes
+}
+
+impl ModeChoice {
+    /// Returns the selected mode.
+    ///
+    /// # Errors
+    /// Returns `unknown_agent` with the existing modes and a near miss.
+    pub(crate) fn find(self, modes: Vec<AgentSpec>) -> Result<AgentSpec, ApiError> {
+        let names: Vec<String> = modes.iter().map(|mode| format!("`{}`", mode.name)).collect();
+        let numbers = modes.iter().filter_map(|mode| {
+            let title = mode.title.as_deref().unwrap_or(&mode.name);
+            mode.agent_type.map(|number| format!("{number} ({title})"))
+        });
+        let numbers: Vec<String> = numbers.collect();
+        let near_miss = match &self {
+            Self::Name(Some(name)) => {
+                let candidates = modes.iter().map(|mode| mode.name.as_str());
+                find_near_miss(name, candidates).map(str::to_owned)
+            }
+            Self::Name(None) | Self::AgentType(_) | Self::DeepThink(_) => None,
+        };
+        let is_default = |mode: &AgentSpec| mode.name == DEFAULT_MODE;
+        let has_number =
+            |mode: &AgentSpec, number: i64| mode.agent_type.map(i64::from) == Some(number);
+        let (field, words) = match &self {
+            Self::Name(_) | Self::DeepThink(_) => ("mode", names),
+            Self::AgentType(_) => ("agentType", numbers),
+        };
+        let is_selected = |mode: &AgentSpec| match &self {
+            Self::Name(Some(name)) => mode.name == *name,
+            Self::AgentType(Some(number)) => has_number(mode, *number),
+            Self::DeepThink(deep) => has_number(mode, i64::from(agent_type_of_page(*deep))),
+            Self::Name(None) | Self::AgentType(None) => is_default(mode),
+        };
+        modes.into_iter().find(is_selected).ok_or_else(|| {
+            let hint = near_miss.map(|name| format!("did you mean `{name}`? "));
+            let detail = format!("{}there are {}", hint.unwrap_or_default(), join_words(&words));
+            ApiError::from(Failure::new(ErrorCode::UnknownAgent, detail)).with_field(field)
+        })
+    }
+}
+
+/// Joins words with commas, and the last with `and`.
+fn join_words(words: &[String]) -> String {
+    match words.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        Some(_) | None => words.concat(),
+    }
+}
+
+/// The arguments of a question, and the question if it is one of them.
+pub(crate) struct QuestionArguments {
+    arguments: Map<String, Value>,
+    /// True if the question is not the argument `task`, but the text of all arguments.
+    is_question_made: bool,
+}
+
+impl QuestionArguments {
+    /// Takes the arguments of a request. Without a question, the argument `task` or the text of all arguments
+    /// becomes the question.
+    ///
+    /// # Errors
+    /// Returns `invalid_field` for both a question and the argument `task`.
+    pub(crate) fn take(
+        request: &mut RunRequest,
+        is_blank: impl Fn(&str) -> bool,
+    ) -> Result<Self, ApiError> {
+        let mut arguments = request.arguments.take().unwrap_or_default();
+        request.question.take_if(|question| is_blank(question));
+        let task = arguments.get(TASK_ARGUMENT).and_then(Value::as_str).map(str::to_owned);
+        let mut is_question_made = false;
+        match (&request.question, task) {
+            (Some(_), _) if arguments.contains_key(TASK_ARGUMENT) => {
+                let problem = "is the question; send one of the two";
+                return Err(ApiError::invalid_field(
+                    format!("{ARGUMENTS}.{TASK_ARGUMENT}"),
+                    problem,
+                ));
+            }
+            (None, Some(task)) => {
+                arguments.remove(TASK_ARGUMENT);
+                request.question = Some(task).filter(|task| !is_blank(task));
+            }
+            (None, None) if !arguments.is_empty() => {
+                request.question = Some(Value::Object(arguments.clone()).to_string());
+                is_question_made = true;
+            }
+            (Some(_) | None, _) => {}
+        }
+        Ok(Self { arguments, is_question_made })
+    }
+
+    /// Returns the arguments as sent, without the question.
+    pub(crate) fn as_map(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+
+    /// Sets the mode of a question, with the arguments and their defaults.
+    ///
+    /// # Errors
+    /// Returns `invalid_field` for the first argument that the mode's parameters do not allow.
+    pub(crate) fn set_mode(
+        self,
+        mode: AgentSpec,
+        question: &mut UserQuestion,
+    ) -> Result<(), ApiError> {
+        let spec = &mut question.spec;
+        let mut arguments = self.arguments;
+        let has_task = mode.parameters.pointer("/properties/task").is_some();
+        if has_task && !self.is_question_made {
+            arguments.insert(TASK_ARGUMENT.to_owned(), spec.question.clone().into());
+        }
+        if let Some(found) = find_parameter_violation(&mode.parameters, &arguments) {
+            let path = if found.path.is_empty() {
+                ARGUMENTS.to_owned()
+            } else {
+                format!("{ARGUMENTS}.{}", found.path)
+            };
+            return Err(ApiError::invalid_field(path, &found.problem));
+        }
+        arguments = fill_arguments(&mode.parameters, arguments);
+        // The question is not stored twice.
+        arguments.remove(TASK_ARGUMENT);
+        spec.arguments = arguments;
+        spec.settings.mode.clone_from(&mode.name);
+        spec.agent = Some(Box::new(mode));
+        Ok(())
+    }
+}
