@@ -30,6 +30,8 @@ pub(super) enum DevCommand {
         #[arg(long, default_value_t = PORT)]
         port: u16,
     },
+    /// Writes a first configuration folder, `config` in the home of the system.
+    Init,
     /// Asks one question and streams the answer.
     Ask(AskOptions),
 }
@@ -37,9 +39,9 @@ pub(super) enum DevCommand {
 /// The options of `cargo dev ask`; options that are not set are `None` or empty.
 #[derive(Args, Debug, Default, PartialEq)]
 pub(super) struct AskOptions {
-    /// The question, in quotes.
-    #[arg(value_parser = parse_question)]
-    pub(super) question: String,
+    /// The question, in quotes; can be absent with `--arguments`.
+    #[arg(value_parser = parse_question, required_unless_present = "arguments")]
+    pub(super) question: Option<String>,
     /// Sends this file with the question; can be repeated.
     #[arg(long = "file", value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
@@ -52,9 +54,15 @@ pub(super) struct AskOptions {
     /// Port to use in links, for a later `cargo dev`.
     #[arg(long)]
     pub(super) port: Option<u16>,
-    /// Plans the question; several agents work in parallel.
-    #[arg(long)]
-    pub(super) deep: bool,
+    /// Plans the question, as `--mode plan_solve`; several agents work in parallel.
+    #[arg(long, conflicts_with = "mode")]
+    deep: bool,
+    /// Name of the mode, as `GET /modes` lists it (default `react`).
+    #[arg(long, value_name = "NAME")]
+    mode: Option<String>,
+    /// Arguments of the mode, as a JSON object.
+    #[arg(long, value_name = "JSON", value_parser = parse_arguments)]
+    pub(super) arguments: Option<Map<String, Value>>,
     /// Asks for your approval before risky calls.
     #[arg(long)]
     approve: bool,
@@ -80,6 +88,12 @@ pub(super) fn url_at(port: u16) -> String {
 }
 
 impl AskOptions {
+    /// Returns the name of the question's mode.
+    pub(super) fn mode(&self) -> &str {
+        let default = if self.deep { "plan_solve" } else { "react" };
+        self.mode.as_deref().unwrap_or(default)
+    }
+
     /// Returns the settings of human requests: the fields of `human_requests`.
     pub(super) fn human_requests(&self) -> Map<String, Value> {
         let subjects = self.confirm.iter().map(|what| match what {
@@ -109,6 +123,10 @@ fn parse_question(text: &str) -> Result<String, String> {
     }
 }
 
+fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -128,18 +146,20 @@ mod tests {
     #[test]
     fn a_question_may_stand_before_or_after_its_options() {
         let wanted = AskOptions {
-            question: "why?".into(),
+            question: Some("why?".into()),
             files: vec!["a.csv".into(), "b.csv".into()],
             session: Some("s".into()),
             request: Some("r".into()),
             port: Some(9100),
             deep: true,
+            mode: None,
+            arguments: Some(Map::from_iter([("region".to_owned(), json!("East"))])),
             approve: true,
             clarify: true,
             confirm: vec![ConfirmSubject::Steps],
         };
-        let options = "--file a.csv --deep --approve --clarify --confirm steps --session s --port 9100 \
-                       --request-id r --file b.csv";
+        let options = "--file a.csv --deep --arguments {\"region\":\"East\"} --approve --clarify \
+                       --confirm steps --session s --port 9100 --request-id r --file b.csv";
         let options: Vec<&str> = options.split_whitespace().collect();
         let before = [&["ask", "why?"], options.as_slice()].concat();
         let after = [&["ask"], options.as_slice(), &["why?"]].concat();

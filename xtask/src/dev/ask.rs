@@ -68,10 +68,11 @@ async fn run_question(
         files.push(server.upload_file(session, file).await?);
     }
     let question = AskRequest {
-        text: &ask.question,
+        text: ask.question.as_deref(),
         session,
         request: &request,
-        deep: ask.deep,
+        mode: ask.mode(),
+        arguments: ask.arguments.as_ref(),
         files: &files,
         human_requests: &ask.human_requests(),
     };

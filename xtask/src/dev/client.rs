@@ -19,10 +19,14 @@ pub(crate) struct ServerClient {
 
 /// A question with ids.
 pub(super) struct AskRequest<'a> {
-    pub(super) text: &'a str,
+    /// The text; `None` if the arguments have the question.
+    pub(super) text: Option<&'a str>,
     pub(super) session: &'a str,
     pub(super) request: &'a str,
-    pub(super) deep: bool,
+    /// The name of the mode.
+    pub(super) mode: &'a str,
+    /// The arguments of the mode.
+    pub(super) arguments: Option<&'a Map<String, Value>>,
     /// The names of the question's files in the session.
     pub(super) files: &'a [String],
     /// The settings of human requests: the fields of `human_requests`.
@@ -63,7 +67,7 @@ impl ServerClient {
             "attachments": attachments,
             "question": question.text, "session_id": question.session,
             "request_id": question.request,
-            "mode": if question.deep { "plan_solve" } else { "react" },
+            "mode": question.mode, "arguments": question.arguments,
             "human_requests": (!question.human_requests.is_empty()).then_some(question.human_requests),
         });
         let mut request = self

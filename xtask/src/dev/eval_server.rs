@@ -80,10 +80,11 @@ pub(crate) async fn finish_question(
         names.push(server.upload_file(&request, file).await?);
     }
     let question = AskRequest {
-        text,
+        text: Some(text),
         session: &request,
         request: &request,
-        deep: false,
+        mode: "react",
+        arguments: None,
         files: &names,
         human_requests: &Map::new(),
     };
