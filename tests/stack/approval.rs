@@ -24,7 +24,9 @@ async fn paused_run_continues_after_approvals_by_link() {
     summary(&story.model).reply("Price and date are published.");
     let question = story.question("Publish price and date").deep();
     let stream = story.user.ask(Protocol::Native, &question).await;
-    let (run, frames) = (stream.run(), stream.rest().await);
+    let run = stream.run();
+    assert_eq!(stream.status, 200);
+    let frames = stream.rest().await;
     assert!(frames.last().is_some_and(Frame::is_hand_over), "{frames:#?}");
     story.wait_for_schedules(1).await; // The timer of both human requests.
     approve(&story, &run, STEPS[0]).await;
