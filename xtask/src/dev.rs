@@ -6,6 +6,7 @@ mod arguments;
 mod ask;
 mod client;
 mod eval_server;
+mod init;
 mod human_requests;
 mod json;
 mod link_key;
@@ -23,7 +24,7 @@ use djinn_settings::check_names;
 use djinn_settings::table::agent::LINK_KEY;
 use djinn_settings::table::dev::{HOME, LOG};
 use djinn_settings::table::model::MODELS;
-use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS, PROMPTS};
+use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, CONFIG, OFFERED_AGENTS, PROMPTS};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::terminal::print_line;
@@ -32,14 +33,24 @@ use advice::{Adviser, HomeFile, add_advice, print_python_advice};
 use announcement::Announcement;
 pub(crate) use arguments::DevArguments;
 use arguments::DevCommand;
-pub(crate) use client::ServerClient;
+pub(crate) use ask::{StreamPosition, new_request_id};
+pub(crate) use client::{
+    AskRequest, EventStream, RejectedRequest, ServerClient, StreamEvent, is_html,
+};
 pub(crate) use eval_server::{EvalServer, FinishedRun, finish_question};
+pub(crate) use json::{list_at, number_at, text_at};
+pub(crate) use show::failure_text;
 use walls_notice::describe_walls;
 
 /// Returns the home of the local system: `DJINN_HOME`, by default `.djinn` in the workspace.
 pub(crate) fn home_dir() -> PathBuf {
     let elsewhere = HOME.find_text(&environment_vars());
     workspace::root().join(elsewhere.as_deref().unwrap_or(".djinn"))
+}
+
+/// Returns the configuration folder of the local system, unless `DJINN_CONFIG` names another.
+fn config_dir() -> PathBuf {
+    home_dir().join("config")
 }
 
 /// Runs `cargo dev`.
@@ -52,6 +63,7 @@ pub(crate) fn run(DevArguments { command, port, ui }: DevArguments) -> Result<()
     let done = match command {
         None => runtime.block_on(serve_system(port, ui)),
         Some(DevCommand::Watch { port }) => runtime.block_on(watch::run_watch(port)),
+        Some(DevCommand::Init) => init::write_folder(&config_dir()),
         Some(DevCommand::Ask(ask)) => runtime.block_on(ask::ask_question(ask)),
     };
     done.map_err(add_advice)
@@ -147,6 +159,9 @@ fn default_vars() -> Result<Vec<(&'static str, String)>> {
         AGENTS.pair(&make_folder("agents")?),
         PROMPTS.pair(&make_folder("prompts")?),
     ];
+    if config_dir().is_dir() {
+        vars.push(CONFIG.pair(&text(config_dir())?));
+    }
     let models = home_dir().join("models.json");
     if models.is_file() {
         vars.push(MODELS.pair(&text(std::path::absolute(models)?)?));
@@ -159,7 +174,7 @@ fn environment_names() -> impl Iterator<Item = String> {
     std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
 }
 
-fn environment_vars() -> Var {
+pub(crate) fn environment_vars() -> Var {
     #[allow(clippy::disallowed_methods, reason = "a command line tool reads its environment")]
     Box::new(|name| std::env::var(name).ok())
 }

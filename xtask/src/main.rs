@@ -1,6 +1,7 @@
 //! The commands behind the aliases in `.cargo/config.toml`: one module each.
 
 mod bench;
+mod check;
 mod deny;
 mod dev;
 mod documents;
@@ -11,6 +12,8 @@ mod process;
 mod publish_texts;
 mod recording;
 mod replay;
+mod signature;
+mod smoke;
 mod soak;
 mod steps;
 mod template;
@@ -57,6 +60,9 @@ enum TaskCommand {
     /// Shows the journal of a run: the input and the resulting facts of each record. Or verifies the records.
     #[command(override_usage = "cargo xtask journal RUN|FILE [--tree] [--json] [--verify]")]
     Journal(journal::JournalArguments),
+    /// Checks a configuration folder: settings, models, agents and prompts.
+    #[command(override_usage = "cargo xtask check FOLDER")]
+    Check(check::CheckArguments),
     /// Creates an API key, and its line for `DJINN_API_KEYS`.
     #[command(override_usage = "cargo xtask key --tenant TENANT --user USER")]
     Key(key::KeyArguments),
@@ -72,6 +78,9 @@ enum TaskCommand {
     /// Replays the records of a run and of its child runs, and shows the first difference.
     #[command(override_usage = "cargo xtask replay RUN|FILE [--save FILE]")]
     Replay(replay::ReplayArguments),
+    /// Checks a running deployment for less than a cent: a question, its stream, a resume, a file.
+    #[command(override_usage = "cargo xtask smoke URL [--token TOKEN] [--sign]")]
+    Smoke(smoke::SmokeArguments),
     /// Deploys template.yaml to an emulator of AWS, and keeps the stack until a key is pressed.
     #[command(override_usage = "cargo xtask stack")]
     Stack,
@@ -101,6 +110,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
     match command {
         TaskCommand::Advisories(arguments) => deny::run_advisories(arguments),
         TaskCommand::BenchRun(arguments) => bench::run_bench(&arguments),
+        TaskCommand::Check(arguments) => check::run(&arguments),
         TaskCommand::Dev(arguments) => dev::run(arguments),
         TaskCommand::Docs => documents::write(),
         TaskCommand::Eval(arguments) => eval::run(&arguments),
@@ -114,6 +124,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         }
         TaskCommand::Recording(arguments) => recording::run(&arguments),
         TaskCommand::Replay(arguments) => replay::run(arguments),
+        TaskCommand::Smoke(arguments) => smoke::run(arguments),
         TaskCommand::Soak(arguments) => soak::run(&arguments),
         TaskCommand::Stack => verify::keep_stack(),
         TaskCommand::Template(arguments) => template::run(&arguments),

@@ -4,6 +4,7 @@
 //! a site. A call named in a question is made. Every reply is computed from the request alone.
 
 mod code;
+mod count;
 mod document;
 mod employees;
 mod growth;
@@ -55,6 +56,7 @@ pub(crate) fn respond(request: &RecordedRequest) -> ScriptedResponse {
         .or_else(|| web::respond(request))
         .or_else(|| plan::respond(request))
         .or_else(|| step::respond(request))
+        .or_else(|| count::respond(request))
         .or_else(|| named_call::respond(request))
         .or_else(|| {
             GrowthQuestion::of(request).map(|question| answer_question(&question, request))

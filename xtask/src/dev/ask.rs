@@ -42,7 +42,7 @@ pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
         None => Announcement::last_url(&home_dir()).unwrap_or_else(|| url_at(PORT)),
     });
     let result =
-        run_question(&ServerClient { http, url, key: None }, &ask, &mut screen, later.as_deref())
+        run_question(&ServerClient::new(http, &url, None), &ask, &mut screen, later.as_deref())
             .await;
     drop(own_server);
     result
@@ -129,8 +129,8 @@ async fn follow_run(
 
 /// The position in a stream across connections, and the number of connections without news.
 #[derive(Default)]
-pub(super) struct StreamPosition {
-    pub(super) cursor: Option<String>,
+pub(crate) struct StreamPosition {
+    pub(crate) cursor: Option<String>,
     idle_streams: u32,
 }
 
@@ -142,7 +142,7 @@ impl StreamPosition {
     const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
     /// Stores an event's cursor. Only a new cursor is news: previews and handoffs repeat the cursor.
-    pub(super) fn move_to(&mut self, cursor: Option<&str>) {
+    pub(crate) fn move_to(&mut self, cursor: Option<&str>) {
         if cursor.is_some() && cursor != self.cursor.as_deref() {
             self.cursor = cursor.map(str::to_owned);
             self.idle_streams = 0;
@@ -150,7 +150,7 @@ impl StreamPosition {
     }
 
     /// Returns the wait before reconnecting; `None` to give up.
-    pub(super) fn wait_before_next(&mut self) -> Option<Duration> {
+    pub(crate) fn wait_before_next(&mut self) -> Option<Duration> {
         let wait =
             Self::FIRST_WAIT.saturating_mul(1 << self.idle_streams.min(16)).min(Self::LONGEST_WAIT);
         self.idle_streams += 1;
@@ -184,7 +184,7 @@ async fn show_file(
     Ok(())
 }
 
-pub(super) fn new_request_id() -> String {
+pub(crate) fn new_request_id() -> String {
     use std::time::{SystemTime, UNIX_EPOCH};
     #[allow(clippy::disallowed_methods, reason = "a command line tool may look at the clock")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -43,8 +43,7 @@ impl EvalServer {
     pub(crate) async fn open(url: Option<String>, key: Option<String>) -> Result<Self> {
         let http = new_http()?;
         if let Some(url) = url {
-            let url = url.trim_end_matches('/').to_owned();
-            return Ok(Self { client: ServerClient { http, url, key }, embedded: None });
+            return Ok(Self { client: ServerClient::new(http, &url, key), embedded: None });
         }
         check_names(environment_names())?;
         start_log();
@@ -52,7 +51,7 @@ impl EvalServer {
         let options = SystemOptions { dir, continue_runs: false, ..system_options()? };
         let system = System::start(options).await?;
         let url = format!("http://{}", system.address());
-        Ok(Self { client: ServerClient { http, url, key: None }, embedded: Some(system) })
+        Ok(Self { client: ServerClient::new(http, &url, None), embedded: Some(system) })
     }
 
     pub(crate) fn client(&self) -> &ServerClient {

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-pub(super) fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
+pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-pub(super) fn number_at(value: &Value, pointer: &str) -> u64 {
+pub(crate) fn number_at(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
 }
 
-pub(super) fn list_at<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
+pub(crate) fn list_at<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
     value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }

@@ -344,7 +344,7 @@ impl Screen {
 }
 
 /// Returns the reason for a failed run or task, in the server's words.
-pub(super) fn failure_text(failure: &Value) -> String {
+pub(crate) fn failure_text(failure: &Value) -> String {
     Failure::deserialize(failure)
         .map_or_else(|_| "it failed".to_owned(), |f| to_printable(&f.sentence(Language::En)))
 }
