@@ -37,6 +37,8 @@ pub(crate) struct Options {
     pub(crate) ledger: Option<PathBuf>,
     /// Where the files of its own agents lie, if it has any besides ours.
     pub(crate) agents: Option<PathBuf>,
+    /// Further environment variables of the functions.
+    pub(crate) variables: Vec<(&'static str, String)>,
 }
 
 impl Default for Options {
@@ -50,6 +52,7 @@ impl Default for Options {
             model_timeout_s: 1,
             ledger: None,
             agents: None,
+            variables: Vec::new(),
         }
     }
 }
@@ -113,13 +116,16 @@ impl Host {
             .chain(own)
             .chain(offered)
             .chain(agents)
+            .chain(options.variables.clone())
             .map(|(name, value)| (name.to_owned(), value))
             .collect();
         let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("lambdasim-{name}.log"));
         std::fs::write(&log, "").unwrap();
-        for name in ["agent", "executor"] {
+        let arn = options.variables.iter().find(|(name, _)| *name == "DJINN_EXECUTOR");
+        let executor = arn.map_or("executor", |(_, arn)| arn);
+        for (name, deployed_name) in [("agent", "agent"), ("executor", executor)] {
             lambda.deploy(Function {
-                name: name.to_owned(),
+                name: deployed_name.to_owned(),
                 binary: binary(if ledger.is_some() { "examples/worker" } else { name }),
                 variables: variables.clone(),
                 timeout: options.timeout,

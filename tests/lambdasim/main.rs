@@ -11,6 +11,7 @@
 
 mod always;
 mod client;
+mod closing;
 mod fault;
 #[path = "../../shared/protocol/tests/it/client.rs"]
 #[allow(dead_code, reason = "the UI's state is folded elsewhere")]
@@ -19,4 +20,5 @@ mod hand_over;
 mod host;
 mod kills;
 mod plan;
+mod scheduler;
 mod story;
