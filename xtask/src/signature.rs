@@ -83,7 +83,7 @@ impl RequestSigner {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, UNIX_EPOCH};
 
     use djinn_aws::{LOCAL_ACCESS_KEY, SignedRequest, is_signed};
     use djinn_runtime::port::secret::Secret;
@@ -110,9 +110,7 @@ mod tests {
         let signer = create_signer(url, &KEYS).unwrap();
         let mut request = Request::new(Method::POST, Url::parse(url).unwrap());
         *request.body_mut() = Some("{}".into());
-        signer
-            .sign_request(&mut request, SystemTime::UNIX_EPOCH + Duration::from_hours(9))
-            .unwrap();
+        signer.sign_request(&mut request, UNIX_EPOCH + Duration::from_hours(9)).unwrap();
         let mut headers: Vec<_> = request
             .headers()
             .iter()
