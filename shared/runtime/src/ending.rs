@@ -159,7 +159,7 @@ pub(crate) async fn abandon_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(),
     ports.store().abandon_run(key, ports.clock().now_ms()).await?;
     if key.is_root() {
         let removal = run_within(ports.clock(), MAX_ALARM_WAIT, ports.alarms().remove_alarm(key));
-        if !removal.await.is_some_and(|removal| removal.is_ok()) {
+        if removal.await.is_none_or(|removal| removal.is_err()) {
             tracing::warn!(run_id = %key.run, "the alarm of an abandoned run rings once more");
         }
     }
