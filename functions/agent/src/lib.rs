@@ -41,6 +41,7 @@ use axum::routing::{delete, get, patch, post};
 use axum::{Extension, Router};
 use djinn_model::Http;
 use djinn_runtime::port::secret::Secrets;
+use djinn_settings::{InvalidSetting, VarLookup};
 use djinn_wiring::{Djinn, Variables};
 
 use identity::Authenticator;
@@ -74,13 +75,22 @@ pub fn run_function(djinn: &Djinn) -> Result<(), FunctionError> {
     djinn_wiring::check_environment()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let ports = djinn_wiring::build_lambda_world(djinn, &variables)?;
-        let settings = Settings::from_vars(&var)?;
+        let djinn = djinn.clone().with_settings_check(check_settings);
+        let ports = djinn_wiring::build_lambda_world(&djinn, &variables)?;
+        let settings = Settings::from_vars(&*ports.variables)?;
         let secrets = ports.model.secrets().clone();
         let http = ports.model.http();
         let router = build_router(Agent { ports, settings }, secrets, http);
         lambda_http::run_with_streaming_response(router).await
     })
+}
+
+/// Checks the agent's own settings before they replace earlier settings, for `Djinn::with_settings_check`.
+///
+/// # Errors
+/// Returns [`InvalidSetting`] with the name of the invalid variable.
+pub fn check_settings(var: VarLookup<'_>) -> Result<(), InvalidSetting> {
+    Settings::from_vars(var).map(drop)
 }
 
 /// Builds all routes of the function. `secrets` provides the list of API keys and the keys of links, if
@@ -148,6 +158,7 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
         .route(route::QUERY_AGENT, post(route::query_agent::<P>))
         .route("/data/chatQuery", post(route::ask_data::<P>))
         .route("/data/allModels", get(route::list_models))
+        .route("/modes", get(route::list_modes::<P>))
         .route("/runs", post(route::start_run::<P>).get(route::list_runs::<P>))
         .route("/runs/{run}", get(route::show_run::<P>))
         .route("/runs/{run}/events", get(route::follow_run::<P>))
@@ -158,7 +169,6 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
         .route("/runs/{run}/requests", get(route::list_human_requests::<P>))
         .route("/runs/{run}/requests/{request}", delete(route::skip_request::<P>))
         .route("/runs/{run}/requests/{request}/response", post(route::respond_to_request::<P>))
-        .route("/modes", get(route::list_modes::<P>))
         .route("/api/feedback/{request}", post(route::give_feedback::<P>))
         .route("/api/feedback/pending/{request}", get(route::pending_feedback::<P>))
         .route("/api/feedback/{request}/{feedback}", delete(route::cancel_feedback::<P>))

@@ -43,7 +43,7 @@ pub(crate) struct Operation {
     /// True if the route accepts a stream's cursor as a header.
     pub(crate) has_last_event_header: bool,
     /// The accepted forms of the request's body.
-    pub(crate) request: Vec<Content>,
+    pub(crate) request: Vec<MediaContent>,
     pub(crate) answers: Vec<RouteAnswer>,
     pub(crate) codes: Vec<ErrorCode>,
     /// False for a route without a caller.
@@ -54,11 +54,11 @@ pub(crate) struct Operation {
 pub(crate) struct RouteAnswer {
     pub(crate) status: u16,
     pub(crate) about: &'static str,
-    pub(crate) content: Option<Content>,
+    pub(crate) content: Option<MediaContent>,
 }
 
 /// The content of a body.
-pub(crate) struct Content {
+pub(crate) struct MediaContent {
     pub(crate) media_type: &'static str,
     schema: ContentSchema,
 }
@@ -68,7 +68,7 @@ enum ContentSchema {
     Value(Value),
 }
 
-impl Content {
+impl MediaContent {
     fn json<T: JsonSchema>() -> Self {
         let schema = ContentSchema::Type(SchemaGenerator::subschema_for::<T>);
         Self { media_type: "application/json", schema }
@@ -136,7 +136,7 @@ impl Operation {
 
     /// Accepts a JSON object.
     pub(crate) fn body<T: JsonSchema>(self) -> Self {
-        self.request(Content::json::<T>())
+        self.request(MediaContent::json::<T>())
     }
 
     /// Accepts a form with these parts: name and meaning.
@@ -145,23 +145,23 @@ impl Operation {
         let parts: Map<String, Value> =
             parts.iter().map(|(name, about)| ((*name).to_owned(), text(about))).collect();
         let schema = json!({"type": "object", "properties": parts});
-        self.request(Content::new("multipart/form-data", schema))
+        self.request(MediaContent::new("multipart/form-data", schema))
     }
 
     /// Accepts the web form of one of Djinn's own pages.
     pub(crate) fn page_form(self) -> Self {
         let schema = json!({"type": "object"});
-        self.request(Content::new("application/x-www-form-urlencoded", schema))
+        self.request(MediaContent::new("application/x-www-form-urlencoded", schema))
     }
 
-    fn request(mut self, content: Content) -> Self {
+    fn request(mut self, content: MediaContent) -> Self {
         self.request.push(content);
         self.errors(ANY_BODY)
     }
 
     /// Returns a JSON object.
     pub(crate) fn json<T: JsonSchema>(self, status: u16, about: &'static str) -> Self {
-        self.answer(status, about, Some(Content::json::<T>()))
+        self.answer(status, about, Some(MediaContent::json::<T>()))
     }
 
     /// Returns the result of a response to a human request.
@@ -175,22 +175,19 @@ impl Operation {
 
     /// Returns a stream of events, or of JoyAgent's frames.
     pub(crate) fn stream(self) -> Self {
-        let events = Content::text("text/event-stream");
+        let events = MediaContent::text("text/event-stream");
         self.answer(200, "The events of the run, until it ends.", Some(events))
     }
 
     /// Returns a web page.
     pub(crate) fn page(self) -> Self {
-        self.answer(200, "A web page.", Some(Content::new("*/*", json!({}))))
+        self.answer(200, "A web page.", Some(MediaContent::new("*/*", json!({}))))
     }
 
     /// Returns a file, or redirects to its bytes.
     pub(crate) fn file(self) -> Self {
-        self.answer(200, "The bytes of the file.", Some(Content::new("*/*", json!({})))).answer(
-            302,
-            "A redirect to the bytes, valid for a short time.",
-            None,
-        )
+        self.answer(200, "The bytes of the file.", Some(MediaContent::new("*/*", json!({}))))
+            .answer(302, "A redirect to the bytes, valid for a short time.", None)
     }
 
     /// Returns nothing once the deletion is complete.
@@ -203,7 +200,7 @@ impl Operation {
         mut self,
         status: u16,
         about: &'static str,
-        content: Option<Content>,
+        content: Option<MediaContent>,
     ) -> Self {
         self.answers.push(RouteAnswer { status, about, content });
         self

@@ -4,7 +4,7 @@ use djinn_core::error_code::ErrorCode::{self, *};
 use djinn_protocol::body::*;
 use djinn_protocol::request::*;
 
-use crate::operation::{Content, OWN_RUN, Operation, SCREENED, delete, get, patch, post};
+use crate::operation::{MediaContent, OWN_RUN, Operation, SCREENED, delete, get, patch, post};
 
 /// The errors of questions.
 const QUESTION: &[ErrorCode] = &[
@@ -54,8 +54,12 @@ fn run_operations() -> Vec<Operation> {
         .stream()
         .json::<AcceptedBody>(202, "The run is at work; look up or follow the run.")
         .errors(QUESTION),
-        get("/modes", "listModes", "Lists the modes that a question can name, the default mode first.")
-            .json::<ModeListBody>(200, "The modes."),
+        get(
+            "/modes",
+            "listModes",
+            "Lists the modes that a question can name, the default mode first.",
+        )
+        .json::<ModeListBody>(200, "The modes."),
         get("/runs", "listRuns", "Lists the caller's runs, newest first.")
             .query::<RunListQuery<()>>()
             .json::<RunListBody>(200, "One page of runs."),
@@ -107,7 +111,11 @@ fn run_operations() -> Vec<Operation> {
             "Lists human requests and resolutions, one per line with the hash of its \
              journal record.",
         )
-        .answer(200, "JSON objects, one per line.", Some(Content::text("application/x-ndjson")))
+        .answer(
+            200,
+            "JSON objects, one per line.",
+            Some(MediaContent::text("application/x-ndjson")),
+        )
         .errors(OWN_RUN)
         .errors(&[JournalAltered]),
         post("/runs/{run}/stop", "stopRun", "Stops a run.")
@@ -305,7 +313,7 @@ fn other_operations() -> Vec<Operation> {
                 "checkHealth",
                 "Confirms that the function runs, without further checks.",
             )
-            .answer(200, "The text `ok`.", Some(Content::text("text/plain")))
+            .answer(200, "The text `ok`.", Some(MediaContent::text("text/plain")))
             .without_caller()
         },
         post("/AutoAgent", "askJoyAgent", "Asks a question in JoyAgent's raw protocol.")

@@ -5,6 +5,7 @@
 pub mod account;
 pub mod awake_time;
 pub mod client;
+pub mod configuration;
 pub mod content;
 pub mod deadline;
 pub mod driver;

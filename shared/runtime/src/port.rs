@@ -10,7 +10,6 @@ pub mod call_history;
 pub mod catalog;
 pub mod checker;
 pub mod clock;
-pub mod configuration;
 pub mod file;
 pub mod file_url;
 pub mod journal;

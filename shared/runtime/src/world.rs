@@ -3,13 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::configuration::{Configuration, ConfigurationSource, ConfiguredSettings, Variables};
 use crate::content::ContentPolicy;
 use crate::port::Store;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
-use crate::port::configuration::{
-    Configuration, ConfigurationSource, ConfiguredSettings, Variables,
-};
 use crate::port::model::Model;
 use crate::port::sandbox::Sandbox;
 use crate::port::tool::Toolbox;

@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 use crate::VarLookup;
 use crate::setting::{Setting, ValueKind};
 use crate::table::model::{MODELS, file};
-pub use problem::DocumentProblem;
+pub use problem::FieldProblem;
 use problem::line_at;
 use value::{to_json, to_text};
 
@@ -44,12 +44,12 @@ impl SettingsDocument {
         file: &str,
         text: &str,
         var: VarLookup<'_>,
-    ) -> Result<Self, Vec<DocumentProblem>> {
+    ) -> Result<Self, Vec<FieldProblem>> {
         let (table, syntax_errors) = DeTable::parse_recoverable(text);
         let mut reader = Reader { rows, file, text, ..Reader::default() };
         for error in syntax_errors {
             let line = line_at(text, error.span().map_or(0, |span| span.start));
-            reader.problems.push(DocumentProblem::in_file(file, line, error.message()));
+            reader.problems.push(FieldProblem::in_file(file, line, error.message()));
         }
         if reader.problems.is_empty() {
             reader.read_table("", table.get_ref());
@@ -92,7 +92,7 @@ struct Reader<'a> {
     json: BTreeMap<&'static str, Value>,
     lines: BTreeMap<String, usize>,
     variables: BTreeMap<&'static str, String>,
-    problems: Vec<DocumentProblem>,
+    problems: Vec<FieldProblem>,
 }
 
 impl Reader<'_> {
@@ -105,12 +105,12 @@ impl Reader<'_> {
                 self.read_field(row, &path, value, line);
             } else if !self.has_section(&path) {
                 let problem = self.describe_unknown(section, key.get_ref());
-                self.problems.push(DocumentProblem::in_file(self.file, line, problem));
+                self.problems.push(FieldProblem::in_file(self.file, line, problem));
             } else if let DeValue::Table(table) = value.get_ref() {
                 self.read_table(&path, table);
             } else {
                 let problem = format!("`{path}` must be a table, such as `[{path}]`");
-                self.problems.push(DocumentProblem::in_file(self.file, line, problem));
+                self.problems.push(FieldProblem::in_file(self.file, line, problem));
             }
         }
     }
@@ -169,7 +169,7 @@ impl Reader<'_> {
             _ => row.refuse(source),
         };
         let problem = format!("{path} {}", refusal.problem);
-        self.problems.push(DocumentProblem::in_file(self.file, line, problem));
+        self.problems.push(FieldProblem::in_file(self.file, line, problem));
     }
 
     fn read_override(&mut self, row: &'static Setting, var: VarLookup<'_>) {
@@ -195,12 +195,12 @@ impl Reader<'_> {
             result
         };
         if let Err(problem) = result {
-            self.problems.push(DocumentProblem::in_variable(format!("{name} {problem}")));
+            self.problems.push(FieldProblem::in_variable(format!("{name} {problem}")));
         }
         self.variables.insert(field, name);
     }
 
-    fn finish(mut self) -> Result<SettingsDocument, Vec<DocumentProblem>> {
+    fn finish(mut self) -> Result<SettingsDocument, Vec<FieldProblem>> {
         if let Some(models) = take_models(&mut self.json) {
             self.texts.insert(MODELS.name, models.to_string());
         }

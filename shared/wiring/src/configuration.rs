@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use djinn_aws::{AwsSecrets, AwsStore};
 use djinn_model::Models;
-use djinn_runtime::port::clock::elapsed_ms;
-use djinn_runtime::port::configuration::{
+use djinn_runtime::configuration::{
     Configuration, ConfigurationSource, ConfiguredSettings, Variables,
 };
+use djinn_runtime::port::clock::elapsed_ms;
 use djinn_runtime::port::secret::Secrets;
 use djinn_runtime::port::text_folder::{FolderText, NameDepth, TextFolder, TextFolderError};
 use djinn_runtime::port::tool::BoxFuture;

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use djinn_aws::AwsStore;
-use djinn_runtime::port::configuration::Variables;
+use djinn_runtime::configuration::Variables;
 use djinn_runtime::port::secret::NoSecrets;
 use djinn_runtime::port::text_folder::{FolderText, MISSING_TEXT, TextFolder, TextFolderError};
+use djinn_settings::table::file_rows;
 use djinn_settings::table::model::MODELS;
 use djinn_settings::table::tools::{AGENTS, CONFIG, PROMPTS};
-use djinn_settings::table::{TABLES, file_rows};
-use djinn_settings::{FILE_NAME, InvalidSetting, SettingsDocument};
+use djinn_settings::{FILE_NAME, InvalidSetting, PREFIX, SettingsDocument};
 
 use crate::WiringError;
 use crate::configuration::{open_text, parse_configured};
@@ -141,8 +141,11 @@ pub fn check_settings_file(folder: &Path, check: SettingsCheck) -> Vec<String> {
     };
     let fields = Arc::clone(&document);
     let variables: Variables = Arc::new(move |name| {
-        let is_setting = TABLES.iter().flat_map(|table| table.rows).any(|row| row.name == name);
-        if is_setting { fields.find_text(name).map(str::to_owned) } else { Some("set".to_owned()) }
+        if name.starts_with(PREFIX) {
+            return fields.find_text(name).map(str::to_owned);
+        }
+        // A variable that holds the key of a model.
+        fields.find_text(MODELS.name).map(|_| "set".to_owned())
     });
     let outcome = parse_configured(variables, NoSecrets, check);
     let problem = outcome.err().map(|error| ConfigurationFolder::locate(&document, error));

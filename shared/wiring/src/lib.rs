@@ -29,7 +29,7 @@ use configuration::{ConfigurationTexts, DollarLimits, SettingsReader};
 use configuration_folder::ConfigurationFolder;
 pub use configuration_folder::check_settings_file;
 pub use djinn::{Djinn, SettingsCheck, ToolParts, ToolSetupError};
-pub use djinn_runtime::port::configuration::Variables;
+pub use djinn_runtime::configuration::Variables;
 pub use environment::check_environment;
 
 /// A world with runs stored in AWS, or in local services on a laptop.

@@ -133,7 +133,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
 
 /// The crates that are pure, and all libraries that each may depend on.
 const PURE: [(&str, &[&str]); 6] = [
-    ("djinn-settings", &["thiserror"]),
+    ("djinn-settings", &["serde_json", "thiserror", "toml"]),
     ("djinn-inflate", &["crc32fast", "miniz_oxide"]),
     ("djinn-messages", &["serde"]),
     (

@@ -16,10 +16,11 @@ use djinn_core::language::Language;
 use djinn_core::settings::OutputStyle;
 use djinn_protocol::body::AcceptedBody;
 use djinn_protocol::request::{HumanSettingsRequest, JoyAgentRequest, NoParameters, RunRequest};
-use djinn_runtime::port::alarm::{Alarms, Invoker};
+use djinn_runtime::port::alarm::Invoker;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{Permission, start_background};
+use djinn_runtime::sleep::set_alarm_in_time;
 use djinn_runtime::texts::{ATTACHMENTS, QUESTION, check_bounds};
 use djinn_runtime::world::Ports;
 use serde::de::DeserializeOwned;
@@ -67,6 +68,7 @@ async fn stream_joyagent<P: AgentPorts>(
     members: JsonMembers,
     protocol: StreamProtocol,
 ) -> QuestionReply {
+    let agent = &agent.refresh().await;
     let mut reader = QuestionReader::new(agent, caller, parts, FieldNames::JoyAgent);
     let response = async {
         let (request, unknown) = reader.parse_request::<JoyAgentRequest>(members)?;
@@ -92,6 +94,7 @@ pub(crate) async fn start_run<P: AgentPorts>(
     _: UrlQuery<NoParameters>,
     members: JsonMembers,
 ) -> QuestionReply {
+    let agent = agent.refresh().await;
     let mut reader = QuestionReader::new(&agent, caller, &parts, FieldNames::Native);
     let response = async {
         let (request, unknown) = reader.parse_request::<RunRequest>(members)?;
@@ -120,7 +123,7 @@ async fn start_without_client<P: AgentPorts>(
     let key = start_background(&agent.ports, question).await?;
     facts.run = Some(key.run.clone());
     // An invocation may get lost, and then only the alarm would start this run.
-    if let Err(error) = agent.ports.alarms().set_alarm(&key).await {
+    if let Err(error) = set_alarm_in_time(&agent.ports, &key).await {
         tracing::warn!(%error, run_id = %key.run, "alarm not made: its driver tries again");
     }
     if let Err(error) = agent.ports.invoker().kick_run(&key, 0).await {

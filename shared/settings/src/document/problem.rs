@@ -3,7 +3,7 @@
 /// A problem in a file, or in a variable that overrides a field of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{sentence}")]
-pub struct DocumentProblem {
+pub struct FieldProblem {
     /// The problem as a sentence, with the place first: `djinn.toml:12: limits.max_steps must be …`. It never
     /// contains the value of a secret.
     pub sentence: String,
@@ -11,7 +11,7 @@ pub struct DocumentProblem {
     pub line: Option<usize>,
 }
 
-impl DocumentProblem {
+impl FieldProblem {
     pub(super) fn in_file(file: &str, line: usize, problem: impl AsRef<str>) -> Self {
         Self { sentence: format!("{file}:{line}: {}", problem.as_ref()), line: Some(line) }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::tool::BoxFuture;
 use crate::content::ContentPolicy;
+use crate::port::tool::BoxFuture;
 use crate::prompt::Prompts;
 use crate::settings::UserLimits;
 
