@@ -43,6 +43,7 @@ pub(super) fn run_tests() -> Result<()> {
 }
 
 /// Creates stacks with each option and parameter, and broken ones, and checks the known errors of the emulator.
+/// Services that fail must hold no response open.
 fn check_stacks() -> Result<()> {
     let emulator = Emulator::start("checks", &[])?;
     let (folder, template) = (emulator.folder.as_path(), Path::new(TEMPLATE));
@@ -50,7 +51,9 @@ fn check_stacks() -> Result<()> {
     run_script("known_errors.py", &[&uncorrected.folder, folder])?;
     run_script("variants.py", &[folder, template])?;
     run_script("parameters.py", &[folder, template])?;
-    run_script("breakages.py", &[folder, template, &workspace::profile_dir("debug")])
+    let programs = workspace::profile_dir("debug");
+    run_script("breakages.py", &[folder, template, &programs])?;
+    run_script("services.py", &[folder, template, &programs])
 }
 
 /// Runs a script of `infra/stack` with the AWS tools.
