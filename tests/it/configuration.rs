@@ -101,7 +101,7 @@ async fn a_broken_file_leaves_the_earlier_settings_and_is_named_to_clients() {
             "[models.main]\nprovider = \"openai\"\nmodel = \"m\"\nkey = \"env:NOT_SET\"",
             Some(":4: models.main.key names the variable NOT_SET, which is not set"),
         ),
-        ("r6", "[people.requests]\nplan = \"sometimes\"", Some(":2: people.requests")),
+        ("r6", "[people.requests]\nplan = \"sometimes\"", Some(":1: people.requests must be ")),
     ] {
         write(config, "djinn.toml", text);
         let started = ask(&world, request).await;

@@ -27,7 +27,7 @@ async fn ask(world: &World, body: &Value) -> Vec<Frame> {
 /// The first event, which tells of the run's start.
 fn started(frames: &[Frame]) -> Value {
     let first = frames.iter().find(|frame| frame.event() == "run.started");
-    first.expect("a run starts").json()
+    first.unwrap().json()
 }
 
 fn names(list: &Value) -> Vec<String> {

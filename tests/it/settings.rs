@@ -193,7 +193,11 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_known(name: &str) -> bool {
-    rows().any(|row| row.name == name || (name.ends_with('_') && row.name.starts_with(name)))
+    rows().any(|row| {
+        row.name == name
+            || (name.ends_with('_') && row.name.starts_with(name))
+            || row.override_name().as_deref() == Some(name)
+    })
 }
 
 #[test]

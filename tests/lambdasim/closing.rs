@@ -34,7 +34,8 @@ async fn measure_response(url: String, story: Story) -> Duration {
         "question": "What is to be done?", "session_id": "s1", "request_id": "r1",
         "mode": story.mode(),
     });
-    let request = reqwest::Client::new().post(url).header("accept", "text/event-stream");
+    let request =
+        reqwest::Client::builder().build().unwrap().post(url).header("accept", "text/event-stream");
     let mut response = request.json(&question).send().await.unwrap();
     let mut text = String::new();
     let mut ended_at = None;

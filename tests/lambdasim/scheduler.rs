@@ -101,8 +101,9 @@ impl Scheduler {
         };
         let expected = count(&host.lambda.invocations()) + inputs.len();
         let url = format!("{}/2015-03-31/functions/{EXECUTOR}/invocations", host.lambda.url());
+        let http = reqwest::Client::builder().build().unwrap();
         for input in inputs {
-            let request = reqwest::Client::new().post(&url).body(input);
+            let request = http.post(&url).body(input);
             let response = request.header("X-Amz-Invocation-Type", "Event").send().await.unwrap();
             assert_eq!(response.status(), 202);
         }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use djinn_local::check_settings_file;
 use djinn_tools::{agent_source, prompt_source};
-use djinn_wiring::check_settings_file;
 
 use crate::terminal::print_line;
 

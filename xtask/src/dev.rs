@@ -6,8 +6,8 @@ mod arguments;
 mod ask;
 mod client;
 mod eval_server;
-mod init;
 mod human_requests;
+mod init;
 mod json;
 mod link_key;
 mod show;
@@ -64,7 +64,7 @@ pub(crate) fn run(DevArguments { command, port, ui }: DevArguments) -> Result<()
         None => runtime.block_on(serve_system(port, ui)),
         Some(DevCommand::Watch { port }) => runtime.block_on(watch::run_watch(port)),
         Some(DevCommand::Init) => init::write_folder(&config_dir()),
-        Some(DevCommand::Ask(ask)) => runtime.block_on(ask::ask_question(ask)),
+        Some(DevCommand::Ask(ask)) => runtime.block_on(ask::ask_question(*ask)),
     };
     done.map_err(add_advice)
 }

@@ -138,14 +138,17 @@ struct Report {
 impl Report {
     /// Prints the result of a check. Returns true if the check passed.
     fn add(&mut self, name: &str, result: Result<String, CheckFailure>) -> bool {
-        match &result {
-            Ok(measured) => print_line(&format!("ok      {name:10}{measured}")),
+        match result {
+            Ok(measured) => {
+                print_line(&format!("ok      {name:10}{measured}"));
+                true
+            }
             Err(CheckFailure { fault, look_at }) => {
                 self.failures += 1;
                 print_line(&format!("FAILED  {name:10}{fault}\n        look at   {look_at}"));
+                false
             }
         }
-        result.is_ok()
     }
 
     fn skip(&mut self, names: &[&str], reason: &str) {

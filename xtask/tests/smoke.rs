@@ -70,19 +70,22 @@ fn smoke(home: &Path, url: &str, options: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8(output.stdout).unwrap())
 }
 
+/// Returns the response for the head of a request, instead of the server's.
+type FixedResponse = fn(&str) -> Option<&'static str>;
+
 /// A server in front of `cargo dev`.
 #[derive(Clone)]
 struct Proxy {
     /// Changes the head of a request.
-    request: fn(String) -> String,
+    request: fn(&str) -> String,
     /// Returns the response for a request, instead of the server's.
-    response: fn(&str) -> Option<&'static str>,
+    response: FixedResponse,
     /// Changes a complete body before it is sent; `None` passes each piece on as it arrives.
     body: Option<fn(&str, String) -> String>,
 }
 
 /// A proxy that changes nothing.
-const PASS: Proxy = Proxy { request: |head| head, response: |_| None, body: None };
+const PASS: Proxy = Proxy { request: str::to_owned, response: |_| None, body: None };
 
 impl Proxy {
     /// Starts the proxy. Returns its URL.
@@ -115,7 +118,7 @@ impl Proxy {
             return client.write_all(response.as_bytes());
         }
         // A response to HTTP/1.0 has no chunks, and ends with the connection.
-        let head = (self.request)(head).replacen(" HTTP/1.1\r\n", " HTTP/1.0\r\n", 1);
+        let head = (self.request)(&head).replacen(" HTTP/1.1\r\n", " HTTP/1.0\r\n", 1);
         let mut upstream = TcpStream::connect(server)?;
         upstream.write_all(&[head.as_bytes(), &body].concat())?;
         let Some(change) = self.body else {
@@ -129,7 +132,7 @@ impl Proxy {
 }
 
 /// Removes the header with the cursor.
-fn without_cursor(head: String) -> String {
+fn without_cursor(head: &str) -> String {
     let lines = head.split_inclusive("\r\n").filter(|line| !line.starts_with("last-event-id"));
     lines.collect()
 }
@@ -237,7 +240,7 @@ fn another_server_is_named() {
     drop(closed);
     assert_fails(&server.smoke(&nowhere, &[]), &ALL, &["refused", "is `cargo dev` running"]);
 
-    let responses: [(fn(&str) -> Option<&'static str>, &[&str]); 4] = [
+    let responses: [(FixedResponse, &[&str]); 4] = [
         (
             |_| response!("200 OK", "<!DOCTYPE html><title>A site</title>"),
             &["an HTML page", "the URL"],

@@ -13,7 +13,7 @@ const HEAD: &str = "\
 This page is written by `cargo xtask docs` from the code.
 
 Settings are environment variables, read once at the start.
-A setting with a **Field** is also a field of `djinn.toml`, read again while the function runs: [configuration.md](configuration.md).
+A setting with a **Field** is also a field of [`djinn.toml`](configuration.md), read again while the function runs.
 Empty and blank variables count as not set.
 The stack sets the required variables.
 An invalid value stops the start, with an error that names the variable.

@@ -49,7 +49,10 @@ fn check_document(repository: &Repository, routes: &Routes, document: &Document)
 /// Names that begin with `DJINN_` and are no setting. The beginning of some name stands for all of these.
 fn unknown_settings(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    let rows = || TABLES.iter().flat_map(|table| table.rows).map(|row| row.name);
+    let rows = || {
+        let rows = TABLES.iter().flat_map(|table| table.rows);
+        rows.flat_map(|row| [row.override_name(), Some(row.name.to_owned())]).flatten()
+    };
     let names = text.split(|c: char| !is_part(c)).filter(|word| word.starts_with(PREFIX));
     let unknown = names.filter(|name| {
         if name.ends_with('_') {

@@ -11,9 +11,10 @@ use super::{none, one};
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 
 /// Who may, and why.
-const REASONS: [(&str, &str); 4] = [
+const REASONS: [(&str, &str); 5] = [
     ("infra/local/tests/it/store/restart.rs", "sets the time of a file's last change back"),
     ("tests/it/world/throttle.rs", "fills partitions up by the second, as DynamoDB does"),
+    ("tests/lambdasim/closing.rs", "measures how long a response is open after the end of its run"),
     ("tests/lambdasim/kills.rs", "measures a life, to spread the kills over it"),
     ("xtask/tests/ask.rs", "measures a life, to spread the kills over it"),
 ];

@@ -33,7 +33,7 @@ pub(super) enum DevCommand {
     /// Writes a first configuration folder, `config` in the home of the system.
     Init,
     /// Asks one question and streams the answer.
-    Ask(AskOptions),
+    Ask(Box<AskOptions>),
 }
 
 /// The options of `cargo dev ask`; options that are not set are `None` or empty.
@@ -167,7 +167,7 @@ mod tests {
             let Some(DevCommand::Ask(ask)) = parse(&words).unwrap().command else {
                 panic!("{words:?}")
             };
-            assert_eq!(ask, wanted);
+            assert_eq!(*ask, wanted);
             let asks = json!({"enabled": true, "clarify": true, "confirm_steps": ["*"]});
             assert_eq!(Value::from(ask.human_requests()), asks);
         }

@@ -53,7 +53,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("config");
         write_folder(&folder).unwrap();
-        assert_eq!(djinn_wiring::check_settings_file(&folder, agent::check_settings), [""; 0]);
+        assert_eq!(djinn_local::check_settings_file(&folder, agent::check_settings), [""; 0]);
         assert!(folder.join("agents").is_dir() && folder.join("prompts").is_dir());
         let error = write_folder(&folder).unwrap_err().to_string();
         assert!(error.contains("exists already"), "{error}");
@@ -68,9 +68,6 @@ mod tests {
             .map(|line| line.trim_start_matches("# ").to_owned() + "\n")
             .collect();
         fs::write(folder.path().join(FILE_NAME), settings).unwrap();
-        assert_eq!(
-            djinn_wiring::check_settings_file(folder.path(), agent::check_settings),
-            [""; 0]
-        );
+        assert_eq!(djinn_local::check_settings_file(folder.path(), agent::check_settings), [""; 0]);
     }
 }

@@ -3,7 +3,6 @@
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId, WriteId};
 use djinn_core::journal::{ChainHead, RecordHash};
 use djinn_core::session::SharedSession;
-use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{Lease, RunMeta};
 use djinn_runtime::port::{RunKey, SessionKey, StoreError};
