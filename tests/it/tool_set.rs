@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use djinn_core::language::Language;
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::tool::{
     BoxFuture, Tool, ToolAudience, ToolSource, ToolSourceError, Toolbox,
 };
 use djinn_scripted::{ScriptedModel, ScriptedResponse};
 use djinn_testkit::versioned::{ToolVersion, VersionedTool};
+use djinn_tools::agent_source::AgentSource;
 use dynoxide::Database;
 use dynoxide::actions::scan::ScanRequest;
 use serde_json::{Value, json};
@@ -76,9 +78,15 @@ async fn a_hundred_tools_cost_a_turn_two_units_and_a_call_runs_only_what_was_off
     tokio::spawn(dynoxide::server::serve_on(listener, database.clone()));
     let model = ScriptedModel::start().await.unwrap();
     let version = ToolVersion::default();
-    let tools = Toolbox::default().with_source(Arc::new(Catalogue(version.clone())));
+    let catalogue = Arc::new(Catalogue(version.clone()));
     let at = |settings: &mut djinn_aws::Settings| settings.endpoints.dynamodb = Some(url);
-    let mut door = Door::open(&model, at, |parts| parts.ports.tools = tools);
+    let mut door = Door::open(&model, at, |parts| {
+        // Modes are agents, which may name our own tools.
+        let tools = parts.ports.tools.own_tools().map(|tool| tool.spec(Language::En).name);
+        let modes = AgentSource::open(Vec::new(), tools.collect()).unwrap();
+        let tools = Toolbox::default().with_source(Arc::new(modes));
+        parts.ports.tools = tools.with_source(catalogue);
+    });
     let client = door.listen().await;
     model
         .on("What is new?")
