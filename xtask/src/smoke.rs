@@ -32,16 +32,16 @@ use timing::{MEASURABLE_MS, StreamTiming};
 #[derive(clap::Args)]
 pub(crate) struct SmokeArguments {
     /// URL of the agent: the stack's output Url or RestUrl, a CDN, or http://127.0.0.1:9000.
-    url: Url,
+    pub(crate) url: Url,
     /// API key or token; the default is `DJINN_KEY`.
     #[arg(long)]
-    token: Option<String>,
+    pub(crate) token: Option<String>,
     /// Signs requests with the AWS credentials in the environment, for AuthType=AWS_IAM and RestUrl.
     #[arg(long)]
-    sign: bool,
+    pub(crate) sign: bool,
     /// Sends the requests to an emulator of AWS at this URL, and accepts a buffered stream.
     #[arg(long, value_name = "URL")]
-    emulator: Option<Url>,
+    pub(crate) emulator: Option<Url>,
 }
 
 /// Timeout of a check without a model.
@@ -62,7 +62,11 @@ pub(crate) fn run(arguments: SmokeArguments) -> Result<()> {
     runtime.block_on(run_checks(arguments))
 }
 
-async fn run_checks(arguments: SmokeArguments) -> Result<()> {
+/// Runs the checks of [`run`] in the runtime of the caller.
+///
+/// # Errors
+/// Returns an error if a check fails, or if the URL or the credentials for `--sign` are unusable.
+pub(crate) async fn run_checks(arguments: SmokeArguments) -> Result<()> {
     let SmokeArguments { url, token, sign, emulator } = arguments;
     let accept_buffered = emulator.is_some();
     let var = environment_vars();

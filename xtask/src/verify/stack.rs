@@ -10,11 +10,15 @@ use agent::{KEY_BYTES, KeyHash, KeyHolder, format_key};
 use anyhow::{Context as _, Result, bail, ensure};
 use djinn_core::id::{TenantId, UserId};
 use djinn_local::prepare_python;
+use djinn_scripted::{Script, ScriptedModel};
 use djinn_settings::table::contributor::STACK;
+use serde_json::Value;
+use tokio::net::TcpListener;
 
 use super::built_programs::BuiltPrograms;
 use super::test_process;
 use crate::process::run;
+use crate::smoke::{self, SmokeArguments};
 use crate::terminal::print_line;
 use crate::{venv, workspace};
 
@@ -39,7 +43,29 @@ pub(super) fn run_tests() -> Result<()> {
     emulator.deploy()?;
     let mut tests = built.ignored_test_command("tests", "stack", &["--nocapture"])?;
     test_process::run_tests(tests.env(STACK.name, &emulator.folder))?;
+    check_from_outside(&emulator)?;
     run_script("permissions.py", &[&emulator.folder])
+}
+
+/// Runs `cargo xtask smoke` against the deployed stack, with the demo model.
+fn check_from_outside(emulator: &Emulator) -> Result<()> {
+    let stack = fs::read_to_string(emulator.folder.join("stack.json"))?;
+    let stack: Value = serde_json::from_str(&stack)?;
+    let text = |name| stack.pointer(name).and_then(Value::as_str).context("stack.json");
+    let port = stack.pointer("/model_port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+    let arguments = SmokeArguments {
+        url: text("/outputs/Url")?.parse()?,
+        token: Some(text("/key")?.to_owned()),
+        sign: false,
+        emulator: Some(emulator.endpoint.parse()?),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let address = ("127.0.0.1", port.context("stack.json has no model_port")?);
+        let listener = TcpListener::bind(address).await?;
+        let _model = ScriptedModel::serve(listener, Script::demo())?;
+        smoke::run_checks(arguments).await
+    })
 }
 
 /// Creates stacks with each option and parameter, and broken ones, and checks the known errors of the emulator.
