@@ -95,7 +95,9 @@ def deploy(endpoint, template, name, parameters):
         command += ["--parameter-overrides",
                     *(f"{key}={json.dumps(value)}" for key, value in parameters.items())]
     # The folder of the archives has no samconfig.toml.
-    done = subprocess.run(command, cwd=template.parent, env={**os.environ, **environment(endpoint)},
+    # Nothing of the developer's own AWS configuration may count.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    done = subprocess.run(command, cwd=template.parent, env={**inherited, **environment(endpoint)},
                           capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"`sam deploy` failed:\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}")

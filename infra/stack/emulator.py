@@ -39,6 +39,9 @@ def set_environment(folder, port):
         inherited,
         AUTH="true",
         BIND_HOST="127.0.0.1",
+        # These two listen on all addresses, whatever the host above.
+        IOT_MTLS_ENABLED="0",
+        SFTP_ENABLED="0",
         GATEWAY_PORT=str(port),
         MINISTACK_ACCOUNT_ID=ACCOUNT,
         MINISTACK_REGION=REGION,

@@ -127,3 +127,30 @@ async fn a_folder_of_the_bucket_is_read_before_the_first_question() {
     let system = world.model.requests().last().unwrap().system().to_owned();
     assert!(system.contains("You like rivers."), "{system}");
 }
+
+#[tokio::test]
+async fn no_question_is_answered_before_the_settings_of_the_bucket_were_read() {
+    let home = TempDir::new().unwrap();
+    let config = home.path().join("objects/djinn/config");
+    write(&config, "djinn.toml", "[safety]\ndeny_lst = [\"rivers\"]");
+    let world = start(&home, "@config").await;
+    let question = Question::of("Which region grew?", "s1").request("r1");
+    let rejected = world.ask(Protocol::Native, &question).await;
+    assert_eq!(rejected.status, 503);
+    write(&config, "djinn.toml", "[safety]\ndeny_list = [\"rivers\"]");
+    ask(&world, "r1").await;
+}
+
+#[tokio::test]
+async fn words_denied_in_the_file_are_denied_in_messages_too() {
+    let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let config = folder.path();
+    let world = start(&home, config.to_str().unwrap()).await;
+    ask(&world, "r1").await;
+    let file = json!({"name": "rivers.csv", "size": 9_000_000});
+    assert_eq!(world.client.post("/sessions/s1/files", &file).await.status, 202);
+    write(config, "djinn.toml", "[safety]\ndeny_list = [\"rivers\"]");
+    let rejected = world.client.post("/sessions/s1/files", &file).await;
+    assert_eq!(rejected.status, 422, "{}", rejected.text);
+    assert_eq!(rejected.json()["code"], "content_refused");
+}

@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(error, "3 problems");
         write(
             "djinn.toml",
-            "[limits]\nmax_usd = 1\n[models.main]\nprovider = \"openai\"\nmodel = \"mine\"\n",
+            "[limits]\nmax_usd = 1\n[models.main]\nprovider = \"openai\"\nmodel = \"mine\"\nkey = \"env:K\"\n",
         );
         let problems = check_settings_file(folder.path(), agent::check_settings);
         assert!(problems.concat().contains("no price for"), "{problems:?}");

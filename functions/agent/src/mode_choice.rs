@@ -9,7 +9,7 @@ use djinn_protocol::request::RunRequest;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::tool::ToolAudience;
 use djinn_runtime::question::{UserQuestion, fill_arguments, find_parameter_violation};
-use djinn_runtime::texts::ARGUMENTS;
+use djinn_runtime::texts::{ARGUMENTS, MAX_ARGUMENTS};
 use djinn_runtime::world::Ports;
 use djinn_text::near_miss::find_near_miss;
 use serde_json::{Map, Value};
@@ -73,8 +73,8 @@ impl ModeChoice {
         let is_selected = |mode: &AgentSpec| match &self {
             Self::Name(Some(name)) => mode.name == *name,
             Self::AgentType(Some(number)) => has_number(mode, *number),
-            Self::DeepThink(deep) => has_number(mode, i64::from(agent_type_of_page(*deep))),
-            Self::Name(None) | Self::AgentType(None) => is_default(mode),
+            Self::DeepThink(true) => has_number(mode, i64::from(agent_type_of_page(true))),
+            Self::DeepThink(false) | Self::Name(None) | Self::AgentType(None) => is_default(mode),
         };
         modes.into_iter().find(is_selected).ok_or_else(|| {
             let hint = near_miss.map(|name| format!("did you mean `{name}`? "));
@@ -110,6 +110,12 @@ impl QuestionArguments {
         is_blank: impl Fn(&str) -> bool,
     ) -> Result<Self, ApiError> {
         let mut arguments = request.arguments.take().unwrap_or_default();
+        // The bound of texts counts no numbers and brackets.
+        if Value::Object(arguments.clone()).to_string().len() > MAX_ARGUMENTS {
+            let detail = format!("`{ARGUMENTS}`, at most {MAX_ARGUMENTS} bytes");
+            let failure = Failure::new(ErrorCode::TooLong, detail);
+            return Err(ApiError::from(failure).with_field(ARGUMENTS));
+        }
         request.question.take_if(|question| is_blank(question));
         let task = arguments.get(TASK_ARGUMENT).and_then(Value::as_str).map(str::to_owned);
         let mut is_question_made = false;

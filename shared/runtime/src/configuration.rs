@@ -41,6 +41,9 @@ pub trait ConfigurationSource<M>: Send + Sync {
     /// and the others wait.
     fn update(&self, now_ms: i64, fresh: Duration) -> BoxFuture<'_, ()>;
 
+    /// Returns false while the settings were never read, so that their limits and content rules are unknown.
+    fn is_ready(&self) -> bool;
+
     /// Returns the configuration of the last read.
     fn current(&self) -> Arc<Configuration<M>>;
 }

@@ -161,6 +161,10 @@ where
         }
     }
 
+    fn is_configured(&self) -> bool {
+        self.configuration.as_ref().is_none_or(|source| source.is_ready())
+    }
+
     fn configuration_problems(&self) -> Arc<[String]> {
         let current = self.configuration.as_ref().map(|source| source.current());
         current.map_or_else(Arc::default, |now| Arc::clone(&now.problems))
@@ -210,6 +214,8 @@ pub trait Ports: Clone + Send + Sync + 'static {
     /// last read is older than the sources' cache time (default 5 s). The returned world never changes, so a
     /// driver keeps the same to the end. Without own texts, nothing is read.
     fn refresh(&self) -> impl Future<Output = Self> + Send;
+    /// Returns false while the deployment's settings were never read: nothing may run without their limits.
+    fn is_configured(&self) -> bool;
     /// Returns the problems of the last read, as sentences for clients too.
     fn configuration_problems(&self) -> Arc<[String]>;
 }

@@ -166,6 +166,8 @@ impl Reader<'_> {
         let source = self.text.get(value.span()).unwrap_or_default();
         let refusal = match row.kind {
             ValueKind::Switch => row.refuse_for("true or false", source),
+            // A table may hold the key of a model by mistake.
+            ValueKind::Json(_) => row.refuse_described("a number that JSON lacks"),
             _ => row.refuse(source),
         };
         let problem = format!("{path} {}", refusal.problem);
@@ -174,8 +176,8 @@ impl Reader<'_> {
 
     fn read_override(&mut self, row: &'static Setting, var: VarLookup<'_>) {
         let Some((field, name)) = row.field.zip(row.override_name()) else { return };
-        // The variable `DJINN_MODELS` has the roles too, so it replaces the tables of the file as a whole.
-        if name == MODELS.name {
+        // A template sets the variable of the setting itself, over which the file wins.
+        if name == row.name || name == MODELS.name {
             return;
         }
         let Some(text) = var(&name).filter(|text| !text.trim().is_empty()) else { return };

@@ -1,6 +1,6 @@
 //! The parts of a deployment that can change at run time: prompts in place of ours, models, and settings.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use djinn_aws::{AwsSecrets, AwsStore};
@@ -17,7 +17,7 @@ use djinn_runtime::settings::Settings;
 use djinn_settings::table::model::MODELS;
 use djinn_settings::table::runtime::{MAX_USD, USER_DAY_USD};
 use djinn_settings::table::tools::PROMPTS;
-use djinn_settings::{InvalidSetting, MoneyLimit, Setting, VarLookup};
+use djinn_settings::{InvalidSetting, MoneyLimit, Setting, SettingsDocument, VarLookup};
 use djinn_tools::content_checker::parse_content_policy;
 use djinn_tools::local_folder::LocalText;
 use djinn_tools::prompt_source::PromptSource;
@@ -207,18 +207,31 @@ pub(crate) struct SettingsReader {
     pub(crate) folder: ConfigurationFolder,
     pub(crate) secrets: AwsSecrets,
     pub(crate) check: SettingsCheck,
+    /// The settings that are in use; `None` before the first read.
+    pub(crate) known: std::sync::Mutex<Option<Arc<SettingsDocument>>>,
 }
 
 impl SettingsReader {
-    /// Reads and checks the current settings.
+    /// Reads and checks the current settings; `None` if they are those in use.
     ///
     /// # Errors
     /// Returns the first problem as a sentence with its place.
-    async fn read_now(&self) -> Result<(djinn_model::Settings, ConfiguredSettings), String> {
+    async fn read_now(
+        &self,
+    ) -> Result<Option<(djinn_model::Settings, ConfiguredSettings)>, String> {
         let document = Arc::new(self.folder.read_settings().await?);
+        if self.lock_known().as_ref() == Some(&document) {
+            return Ok(None);
+        }
         let variables = self.folder.layer(Arc::clone(&document));
-        parse_configured(variables, self.secrets.clone(), self.check)
-            .map_err(|error| ConfigurationFolder::locate(&document, error).to_string())
+        let configured = parse_configured(variables, self.secrets.clone(), self.check)
+            .map_err(|error| ConfigurationFolder::locate(&document, error).to_string())?;
+        *self.lock_known() = Some(document);
+        Ok(Some(configured))
+    }
+
+    fn lock_known(&self) -> MutexGuard<'_, Option<Arc<SettingsDocument>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -274,7 +287,8 @@ impl LiveConfiguration {
         let mut configured = before.settings.clone();
         let mut configured_models = None;
         match document {
-            Some(Ok((models, settings))) => {
+            Some(Ok(None)) | None => {}
+            Some(Ok(Some((models, settings)))) => {
                 let names_text =
                     djinn_model::Settings::find_text_path(&*settings.variables).is_some();
                 configured_models = (!names_text).then_some(Ok(models));
@@ -286,7 +300,6 @@ impl LiveConfiguration {
                 }
                 problems.push(problem);
             }
-            None => {}
         }
         let models = match configured_models.or(settings) {
             Some(Ok(settings)) => {
@@ -326,6 +339,10 @@ impl ConfigurationSource<AwsModels> for LiveConfiguration {
                 self.read_now().await;
             }
         })
+    }
+
+    fn is_ready(&self) -> bool {
+        self.reader.as_ref().is_none_or(|reader| reader.lock_known().is_some())
     }
 
     fn current(&self) -> Arc<Configuration<AwsModels>> {

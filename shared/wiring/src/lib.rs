@@ -94,9 +94,15 @@ pub fn build_world<A: Alarms, I: Invoker>(
         return build_configured(djinn, variables, None, aws, alarms, invoker);
     };
     let document = folder.read_at_start().map_err(WiringError::Configuration)?;
-    let document = Arc::new(document.unwrap_or_default());
+    let known = document.map(Arc::new);
+    let document = known.clone().unwrap_or_default();
     let variables = folder.layer(Arc::clone(&document));
-    let reader = SettingsReader { folder, secrets: aws.secrets(), check: djinn.settings_check() };
+    let reader = SettingsReader {
+        folder,
+        secrets: aws.secrets(),
+        check: djinn.settings_check(),
+        known: known.into(),
+    };
     build_configured(djinn, &variables, Some(reader), aws, alarms, invoker)
         .map_err(|error| ConfigurationFolder::locate(&document, error))
 }

@@ -52,7 +52,10 @@ fn check_from_outside(emulator: &Emulator) -> Result<()> {
     let stack = fs::read_to_string(emulator.folder.join("stack.json"))?;
     let stack: Value = serde_json::from_str(&stack)?;
     let text = |name| stack.pointer(name).and_then(Value::as_str).context("stack.json");
-    let port = stack.pointer("/model_port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+    let port = stack
+        .pointer("/model_port")
+        .and_then(Value::as_u64)
+        .and_then(|port| u16::try_from(port).ok());
     let arguments = SmokeArguments {
         url: text("/outputs/Url")?.parse()?,
         token: Some(text("/key")?.to_owned()),

@@ -78,7 +78,7 @@ pub(crate) async fn respond_by_link<P: Ports>(
         Ok((human_response, comment)) => {
             let word = human_response.as_str();
             let record = target.response_record(human_response, comment);
-            submit_response(&agent.ports, &mut target.run, record)
+            submit_response(&agent.ports.refresh().await, &mut target.run, record)
                 .await
                 .map(|status| (status, word))
         }

@@ -168,7 +168,8 @@ pub(super) async fn submit_record<P: Ports>(
     record: ResponseRecord,
 ) -> Result<(StatusCode, ResponseState), ApiError> {
     let to_error = |failure: Failure| member_error(failure, "parameters");
-    let status = submit_response(&agent.ports, run, record).await.map_err(to_error)?;
+    let status =
+        submit_response(&agent.ports.refresh().await, run, record).await.map_err(to_error)?;
     Ok(match status {
         ResponseStatus::Accepted => (StatusCode::OK, ResponseState::Taken),
         ResponseStatus::Pending => (StatusCode::ACCEPTED, ResponseState::Waiting),

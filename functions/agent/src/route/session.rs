@@ -109,7 +109,8 @@ pub(crate) async fn name_session<P: Ports>(
     let key = &access.session;
     let Caller { tenant, user, .. } = &caller;
     let whose = ContentOwner { tenant, user, session: &session_name, run: None };
-    agent.ports.content().screen_input(&mut input, whose).await?;
+    let ports = agent.ports.refresh().await;
+    ports.content().screen_input(&mut input, whose).await?;
     let store = agent.ports.store();
     let session = &key.session;
     let title = input.title;

@@ -87,6 +87,11 @@ pub(crate) async fn drive_run<P: Ports>(
             Some(_) => Box::pin(Driver::new(ports, drive).run_to_end(earlier, is_new)).await,
             None => {
                 let ports = Box::pin(ports.refresh()).await;
+                if !ports.is_configured() {
+                    let problems = ports.configuration_problems().join("; ");
+                    tracing::error!(problems, "not driven: the settings were never read");
+                    return DriveEnd::StoreUnavailable(drive.client.take());
+                }
                 Box::pin(Driver::new(&ports, drive).run_to_end(earlier, is_new)).await
             }
         };

@@ -182,7 +182,7 @@ fn a_broken_file_is_described_line_by_line() {
         ),
         (
             "[safety]\ndeny_list = [nan]",
-            "2: safety.deny_list must be a list of phrases, got `[nan]`",
+            "2: safety.deny_list must be a list of phrases, got `a number that JSON lacks`",
         ),
         ("[limits]\nmax_steps = 3\nmax_steps = 4", "3: duplicate key"),
         ("[limits]\n[limits]", "2: duplicate key"),

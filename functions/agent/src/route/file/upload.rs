@@ -62,7 +62,8 @@ pub(in crate::route) async fn screen_file<P: Ports>(
 ) -> Result<(), ApiError> {
     let Caller { tenant, user, .. } = caller;
     let whose = ContentOwner { tenant, user, session: &access.session_name(), run: None };
-    Ok(agent.ports.content().screen_input(file, whose).await?)
+    let ports = agent.ports.refresh().await;
+    Ok(ports.content().screen_input(file, whose).await?)
 }
 
 /// Stores a file and notifies the session's active run, so the agent sees the file in the next step.

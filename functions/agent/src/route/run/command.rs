@@ -40,7 +40,7 @@ pub(crate) async fn post_message<P: Ports>(
     let mut message = UserMessage { id, by: caller.user.clone(), text };
     check_bounds(&mut message)?;
     let mut run = find_own_run(&agent, &caller, &run).await?;
-    let result = send_message(&agent.ports, &mut run, message).await;
+    let result = send_message(&agent.ports.refresh().await, &mut run, message).await;
     let (status, state) = match result.map_err(|failure| member_error(failure, "text"))? {
         MessageStatus::Accepted => (StatusCode::OK, MessageState::Taken),
         MessageStatus::Resumed => (StatusCode::OK, MessageState::GoesOn),
@@ -63,7 +63,7 @@ pub(crate) async fn patch_plan<P: Ports>(
     let mut edit = parse_edit(request, &caller)?;
     check_bounds(&mut edit)?;
     let mut run = find_own_run(&agent, &caller, &run).await?;
-    let result = send_plan_edit(&agent.ports, &mut run, edit).await;
+    let result = send_plan_edit(&agent.ports.refresh().await, &mut run, edit).await;
     let reply = match result.map_err(|failure| member_error(failure, "steps"))? {
         PlanEditStatus::Accepted { version, plan } => {
             JsonReply::json(&PlanVersionBody { version, plan: PublicPlan::new(&plan) })?

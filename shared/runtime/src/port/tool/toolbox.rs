@@ -159,8 +159,8 @@ impl Toolbox {
         }
         let by_name: BTreeMap<String, Arc<dyn Tool>> =
             tools.into_iter().map(|tool| (tool.spec(language).name, tool)).collect();
-        let modes = by_name.into_values().filter(|tool| tool.is_mode());
-        modes.filter_map(|tool| tool.agent(language)).collect()
+        let agents = by_name.into_values().filter_map(|tool| tool.agent(language));
+        agents.filter(|agent| agent.entry).collect()
     }
 
     /// Returns the current problems with the texts behind the sources' tools. Reads only sources with problem

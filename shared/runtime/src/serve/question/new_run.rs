@@ -43,6 +43,11 @@ pub(super) async fn create_run<P: Ports>(
 ) -> Result<RunCreation, Failure> {
     let key = question.run_key();
     let ports = &Box::pin(ports.refresh()).await;
+    if !ports.is_configured() {
+        let problems = ports.configuration_problems().join("; ");
+        tracing::error!(problems, "a question is rejected: the settings were never read");
+        return Err(ErrorCode::StoreUnavailable.into());
+    }
     let attachment_files = Box::pin(attach_files(ports, &question)).await?;
     let now_ms = ports.clock().now_ms();
     let warnings = Box::pin(list_warnings(ports, &question.spec)).await;
