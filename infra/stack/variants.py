@@ -250,7 +250,10 @@ def deleted(account, stack, before):
     if f"dynamodb {ids['Table']}" in left:
         account.service("dynamodb").delete_table(TableName=ids["Table"])
     if f"s3 {ids['Bucket']}" in left:
-        account.service("s3").delete_bucket(Bucket=ids["Bucket"])
+        storage = account.service("s3")
+    for stored in storage.list_objects_v2(Bucket=ids["Bucket"]).get("Contents", []):
+        storage.delete_object(Bucket=ids["Bucket"], Key=stored["Key"])
+    storage.delete_bucket(Bucket=ids["Bucket"])
 
 
 def updated(account, packaged, released, stack):
