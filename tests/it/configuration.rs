@@ -2,32 +2,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::world::{Frame, KEY, Protocol, Question, World, models};
+use crate::own_texts::{self, ask};
+use crate::world::{KEY, Protocol, Question, World, models};
 
 /// A deployment with the configuration folder `config`, whose changes count at once.
 async fn start(home: &TempDir, config: &str) -> World {
-    let dir = home.path().to_owned();
-    World::start_with(|options, _| {
-        options.dir = Some(dir);
-        options.vars.push(("DJINN_CONFIG", config.to_owned()));
-        options.vars.push(("OWN_KEY", KEY.to_owned()));
-        options.settings.tool_sources_fresh = Duration::ZERO;
-    })
-    .await
-}
-
-/// Asks a question. Returns the run's first event.
-async fn ask(world: &World, request: &str) -> Value {
-    world.model.on_request(|_| true).reply("East.");
-    let question = Question::of("Which region grew?", "s1").request(request);
-    let frames = world.ask(Protocol::Native, &question).await.rest().await;
-    assert_eq!(frames.last().map(|frame| frame.json()["answer"].clone()), Some(json!("East.")));
-    frames.iter().find(|frame| Frame::event(frame) == "run.started").unwrap().json()
+    own_texts::start(home, &[("DJINN_CONFIG", config), ("OWN_KEY", KEY)]).await
 }
 
 fn write(folder: &Path, name: &str, text: &str) {
@@ -66,17 +50,7 @@ async fn changed_settings_models_agents_and_prompts_count_for_the_next_question(
     ask(&world, "r4").await;
     assert!(last().system().starts_with("You answer in one word."), "{}", last().system());
 
-    let models: Value = serde_json::from_str(&models(
-        &world.model,
-        &json!({"key": "env:OWN_KEY", "model": "second"}),
-    ))
-    .unwrap();
-    let (name, model) = models["models"].as_object().unwrap().iter().next().unwrap();
-    let toml = format!(
-        "[models.{name}]\nprovider = {}\nmodel = {}\nbase_url = {}\nkey = {}\n",
-        model["provider"], model["model"], model["base_url"], model["key"]
-    );
-    write(config, "djinn.toml", &toml);
+    write(config, "djinn.toml", &models_table(&world.model, "second"));
     ask(&world, "r5").await;
     assert_eq!(last().model(), "second");
 }
@@ -86,7 +60,7 @@ async fn a_broken_file_leaves_the_earlier_settings_and_is_named_to_clients() {
     let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let config = folder.path();
     let world = start(&home, config.to_str().unwrap()).await;
-    assert_eq!(ask(&world, "r1").await["warnings"], Value::Null);
+    assert_eq!(ask(&world, "r1").await, Value::Null);
     let file = config.join("djinn.toml").display().to_string();
     for (request, text, problem) in [
         ("r2", "base_prompt = \"You like hills.\"", None),
@@ -104,11 +78,11 @@ async fn a_broken_file_leaves_the_earlier_settings_and_is_named_to_clients() {
         ("r6", "[people.requests]\nplan = \"sometimes\"", Some(":1: people.requests must be ")),
     ] {
         write(config, "djinn.toml", text);
-        let started = ask(&world, request).await;
+        let warnings = ask(&world, request).await;
         match problem {
-            None => assert_eq!(started["warnings"], Value::Null),
+            None => assert_eq!(warnings, Value::Null),
             Some(problem) => {
-                let warning = started["warnings"][0].as_str().unwrap_or_default();
+                let warning = warnings[0].as_str().unwrap_or_default();
                 assert!(warning.starts_with(&format!("{file}{problem}")), "{warning}");
             }
         }
@@ -153,4 +127,38 @@ async fn words_denied_in_the_file_are_denied_in_messages_too() {
     let rejected = world.client.post("/sessions/s1/files", &file).await;
     assert_eq!(rejected.status, 422, "{}", rejected.text);
     assert_eq!(rejected.json()["code"], "content_refused");
+}
+
+#[tokio::test]
+async fn models_of_the_file_replace_a_text_of_models_at_every_read() {
+    let home = TempDir::new().unwrap();
+    let config = home.path().join("objects/djinn/config");
+    let world = World::start_with(|options, model| {
+        options.dir = Some(home.path().to_owned());
+        let text = models(model, &json!({"key": "env:OWN_KEY", "model": "of_text"}));
+        write(&config, "models.json", &text);
+        write(&config, "djinn.toml", &models_table(model, "of_file"));
+        for (name, value) in
+            [("DJINN_CONFIG", "@config"), ("DJINN_MODELS", "@config/models.json"), ("OWN_KEY", KEY)]
+        {
+            options.vars.push((name, value.to_owned()));
+        }
+        options.settings.tool_sources_fresh = std::time::Duration::ZERO;
+    })
+    .await;
+    for request in ["r1", "r2", "r3"] {
+        ask(&world, request).await;
+        assert_eq!(world.model.requests().last().unwrap().model(), "of_file", "{request}");
+    }
+}
+
+/// The scripted model as the only model of a `djinn.toml`.
+fn models_table(model: &djinn_scripted::ScriptedModel, name: &str) -> String {
+    let settings = json!({"key": "env:OWN_KEY", "model": name});
+    let settings: Value = serde_json::from_str(&models(model, &settings)).unwrap();
+    let (name, model) = settings["models"].as_object().unwrap().iter().next().unwrap();
+    format!(
+        "[models.{name}]\nprovider = {}\nmodel = {}\nbase_url = {}\nkey = {}\n",
+        model["provider"], model["model"], model["base_url"], model["key"]
+    )
 }

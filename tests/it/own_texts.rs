@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::world::{Frame, KEY, Protocol, Question, World, models};
 
 /// A system over a home whose bucket is one directory.
-async fn start(home: &TempDir, vars: &[(&'static str, &str)]) -> World {
+pub(crate) async fn start(home: &TempDir, vars: &[(&'static str, &str)]) -> World {
     let dir = home.path().to_owned();
     World::start_with(|options, _| {
         options.dir = Some(dir);
@@ -22,7 +22,7 @@ async fn start(home: &TempDir, vars: &[(&'static str, &str)]) -> World {
 }
 
 /// Asks, and tells the warnings of the run's first entry.
-async fn ask(world: &World, request: &str) -> Value {
+pub(crate) async fn ask(world: &World, request: &str) -> Value {
     world.model.on_request(|_| true).reply("East.");
     let question = Question::of("Which region grew?", "s1").request(request);
     let frames = world.ask(Protocol::Native, &question).await.rest().await;

@@ -62,8 +62,8 @@ async fn steps_of_a_plan_run_at_once_in_three_executors() {
     );
     let result = |path: &str| {
         let is_meant = |it: &Value| it["type"] == "call.completed" && it["path"] == path;
-        let found = frames.iter().map(Frame::json).find(is_meant);
-        found.unwrap_or_else(|| panic!("{path}: {frames:#?}"))["result"]["text"].to_string()
+        let event = frames.iter().map(Frame::json).find(is_meant);
+        event.unwrap_or_else(|| panic!("{path}: {frames:#?}"))["result"]["text"].to_string()
     };
     assert!(result("s1.1").contains("Gold is warm at 4 degrees."), "{}", result("s1.1"));
     let names = story.list_files().await;

@@ -207,8 +207,8 @@ impl Story {
 
     /// The keys of all objects of tenants in the bucket.
     pub(crate) async fn objects(&self) -> Vec<String> {
-        let wanted = json!({"Bucket": self.output("BucketName"), "Prefix": "tenants/"});
-        let list = self.call("s3", "ListObjectsV2", &wanted).await;
+        let request = json!({"Bucket": self.output("BucketName"), "Prefix": "tenants/"});
+        let list = self.call("s3", "ListObjectsV2", &request).await;
         let objects = list["Contents"].as_array().cloned().unwrap_or_default();
         objects.iter().map(|it| it["Key"].as_str().unwrap().to_owned()).collect()
     }

@@ -271,7 +271,7 @@ async fn check_file(server: &ServerClient, session: &str) -> Result<String> {
     let began = Instant::now();
     let name = "smoke.txt";
     let content = format!("Written by `cargo xtask smoke` in the session {session}.\n");
-    let uploaded_to = server.upload_bytes(session, name, content.clone().into_bytes()).await?;
+    let file_url = server.upload_bytes(session, name, content.clone().into_bytes()).await?;
     let list = server.get_json(&format!("/sessions/{session}/files")).await?;
     let file = list_at(&list, "/files").find(|file| text_at(file, "/name") == name);
     let link =
@@ -284,7 +284,7 @@ async fn check_file(server: &ServerClient, session: &str) -> Result<String> {
         content.len()
     );
     Ok(format!(
-        "{} bytes uploaded to {uploaded_to} and downloaded by link after {} ms",
+        "{} bytes uploaded to {file_url} and downloaded by link after {} ms",
         content.len(),
         began.elapsed().as_millis()
     ))

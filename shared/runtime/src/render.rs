@@ -266,7 +266,14 @@ fn mode_text(
     prompts.render(
         language,
         fragment,
-        json!({"date": format_date(run.started_at_ms(), language), "files": to_listed_files(run.files().all()), "tools": to_listed_tools(tools, false), "agents": to_listed_tools(tools, true), "output_style": style_text(prompts, run), "base_prompt": base_prompt}),
+        json!({
+            "date": format_date(run.started_at_ms(), language),
+            "files": to_listed_files(run.files().all()),
+            "tools": to_listed_tools(tools, false),
+            "agents": to_listed_tools(tools, true),
+            "output_style": style_text(prompts, run),
+            "base_prompt": base_prompt,
+        }),
     )
 }
 

@@ -26,8 +26,8 @@ fn check_name(name: &str) -> Result<(), UnknownSetting> {
     if !name.starts_with(PREFIX) || known_names().any(|known| *known == *name) {
         return Ok(());
     }
-    let known: Vec<_> = known_names().collect();
-    let nearest = find_near_miss(name, known.iter().map(AsRef::as_ref)).map(str::to_owned);
+    let names: Vec<_> = known_names().collect();
+    let nearest = find_near_miss(name, names.iter().map(AsRef::as_ref)).map(str::to_owned);
     Err(UnknownSetting { name: name.to_owned(), nearest })
 }
 

@@ -208,7 +208,7 @@ pub(crate) struct SettingsReader {
     pub(crate) secrets: AwsSecrets,
     pub(crate) check: SettingsCheck,
     /// The settings that are in use; `None` before the first read.
-    pub(crate) known: std::sync::Mutex<Option<Arc<SettingsDocument>>>,
+    pub(crate) current: std::sync::Mutex<Option<Arc<SettingsDocument>>>,
 }
 
 impl SettingsReader {
@@ -220,18 +220,18 @@ impl SettingsReader {
         &self,
     ) -> Result<Option<(djinn_model::Settings, ConfiguredSettings)>, String> {
         let document = Arc::new(self.folder.read_settings().await?);
-        if self.lock_known().as_ref() == Some(&document) {
+        if self.lock_current().as_ref() == Some(&document) {
             return Ok(None);
         }
         let variables = self.folder.layer(Arc::clone(&document));
         let configured = parse_configured(variables, self.secrets.clone(), self.check)
             .map_err(|error| ConfigurationFolder::locate(&document, error).to_string())?;
-        *self.lock_known() = Some(document);
+        *self.lock_current() = Some(document);
         Ok(Some(configured))
     }
 
-    fn lock_known(&self) -> MutexGuard<'_, Option<Arc<SettingsDocument>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_current(&self) -> MutexGuard<'_, Option<Arc<SettingsDocument>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -289,9 +289,7 @@ impl LiveConfiguration {
         match document {
             Some(Ok(None)) | None => {}
             Some(Ok(Some((models, settings)))) => {
-                let names_text =
-                    djinn_model::Settings::find_text_path(&*settings.variables).is_some();
-                configured_models = (!names_text).then_some(Ok(models));
+                configured_models = Some(Ok(models));
                 configured = Some(Arc::new(settings));
             }
             Some(Err(problem)) => {
@@ -301,7 +299,12 @@ impl LiveConfiguration {
                 problems.push(problem);
             }
         }
-        let models = match configured_models.or(settings) {
+        // Models of the file replace a text of models.
+        let reads_text = configured.as_ref().is_none_or(|configured| {
+            djinn_model::Settings::find_text_path(&*configured.variables).is_some()
+        });
+        let latest = if reads_text { settings } else { configured_models };
+        let models = match latest {
             Some(Ok(settings)) => {
                 if let Some(text) = &self.text
                     && settings.unpriced_models() != before.model.settings().unpriced_models()
@@ -342,7 +345,7 @@ impl ConfigurationSource<AwsModels> for LiveConfiguration {
     }
 
     fn is_ready(&self) -> bool {
-        self.reader.as_ref().is_none_or(|reader| reader.lock_known().is_some())
+        self.reader.as_ref().is_none_or(|reader| reader.lock_current().is_some())
     }
 
     fn current(&self) -> Arc<Configuration<AwsModels>> {

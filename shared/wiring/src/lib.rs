@@ -94,14 +94,14 @@ pub fn build_world<A: Alarms, I: Invoker>(
         return build_configured(djinn, variables, None, aws, alarms, invoker);
     };
     let document = folder.read_at_start().map_err(WiringError::Configuration)?;
-    let known = document.map(Arc::new);
-    let document = known.clone().unwrap_or_default();
+    let start_document = document.map(Arc::new);
+    let document = start_document.clone().unwrap_or_default();
     let variables = folder.layer(Arc::clone(&document));
     let reader = SettingsReader {
         folder,
         secrets: aws.secrets(),
         check: djinn.settings_check(),
-        known: known.into(),
+        current: start_document.into(),
     };
     build_configured(djinn, &variables, Some(reader), aws, alarms, invoker)
         .map_err(|error| ConfigurationFolder::locate(&document, error))

@@ -18,8 +18,8 @@ static ROWS: &[&Setting] = &[
 ];
 
 fn read(text: &str, environment: &[(&str, &str)]) -> Result<SettingsDocument, Vec<String>> {
-    let find_variable = |wanted: &str| {
-        let variable = environment.iter().find(|(name, _)| *name == wanted);
+    let find_variable = |name: &str| {
+        let variable = environment.iter().find(|(other, _)| *other == name);
         variable.map(|(_, value)| (*value).to_owned())
     };
     let document = SettingsDocument::read(ROWS, FILE_NAME, text, &find_variable);
