@@ -28,6 +28,9 @@ const PYTHON: &str = "STACK_PYTHON";
 /// Maximum time until the emulator accepts requests.
 const START_PATIENCE: Duration = Duration::from_mins(1);
 
+/// Time between two pieces of a reply, so that the stream can be measured.
+const MODEL_PACE: Duration = Duration::from_millis(50);
+
 /// The template that users deploy.
 const TEMPLATE: &str = "template.yaml";
 
@@ -66,7 +69,7 @@ fn check_from_outside(emulator: &Emulator) -> Result<()> {
     runtime.block_on(async {
         let address = ("127.0.0.1", port.context("stack.json has no model_port")?);
         let listener = TcpListener::bind(address).await?;
-        let _model = ScriptedModel::serve(listener, Script::demo())?;
+        let _model = ScriptedModel::serve(listener, Script::demo().with_delay(MODEL_PACE))?;
         smoke::run_checks(arguments).await
     })
 }
