@@ -158,4 +158,8 @@ impl Tool for ProcessTool {
     fn is_for_agents_only(&self) -> bool {
         self.tool.is_for_agents_only()
     }
+
+    fn state_owner(&self) -> Option<String> {
+        self.tool.state_owner()
+    }
 }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::citation::{CitedText, check_citations};
 use crate::job_files::render_error;
-use crate::search_state::{OtherFindings, SearchState, Source};
+use crate::search_state::{OtherFindings, SEARCH_TOOL, SearchState, Source};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -115,6 +115,7 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
             timeout: TIMEOUT,
             visible: false,
             for_agents_only: true,
+            state_owner: Some(SEARCH_TOOL.to_owned()),
         }
     }
 

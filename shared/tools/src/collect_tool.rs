@@ -113,6 +113,7 @@ impl<F: Files + Send + Sync> TypedTool for CollectTool<F> {
             timeout: self.sandbox.call_timeout(),
             visible: false,
             for_agents_only: true,
+            state_owner: None,
         }
     }
 

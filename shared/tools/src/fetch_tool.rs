@@ -105,6 +105,7 @@ impl TypedTool for FetchTool {
             timeout: self.sandbox.call_timeout().max(TIMEOUT),
             visible: true,
             for_agents_only: false,
+            state_owner: None,
         }
     }
 

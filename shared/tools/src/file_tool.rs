@@ -248,6 +248,7 @@ impl<F: Files + Send + Sync> TypedTool for FileTool<F> {
             timeout: self.sandbox.call_timeout().max(Duration::from_secs(30)),
             visible: false,
             for_agents_only: false,
+            state_owner: None,
         }
     }
 

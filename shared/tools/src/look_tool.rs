@@ -54,6 +54,7 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
             timeout: self.sandbox.call_timeout(),
             visible: false,
             for_agents_only: true,
+            state_owner: None,
         }
     }
 

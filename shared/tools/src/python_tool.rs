@@ -170,6 +170,7 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
             timeout: self.sandbox.call_timeout(),
             visible: true,
             for_agents_only: true,
+            state_owner: None,
         }
     }
 

@@ -156,6 +156,7 @@ impl<F: Files + Send + Sync> TypedTool for RenderTool<F> {
             timeout: self.sandbox.call_timeout(),
             visible: false,
             for_agents_only: true,
+            state_owner: None,
         }
     }
 

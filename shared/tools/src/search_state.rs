@@ -11,6 +11,9 @@ use serde_json::json;
 
 use crate::job_files::render_error;
 
+/// The name of the tool that keeps the state.
+pub(crate) const SEARCH_TOOL: &str = "search_round";
+
 /// The findings so far.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SearchState {
@@ -42,7 +45,7 @@ pub(crate) struct Source {
 }
 
 impl SearchState {
-    /// Loads the state of the run's earlier rounds; empty if another tool has replaced the state.
+    /// Loads the state of the run's earlier rounds.
     ///
     /// # Errors
     /// Returns an error for the model if the state is unreadable: a new state would assign numbers twice.

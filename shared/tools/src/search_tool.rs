@@ -25,7 +25,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::Estimate;
 use crate::collect_tool::count_room;
 use crate::job_files::render_error;
-use crate::search_state::{OtherFindings, SearchState, Source};
+use crate::search_state::{OtherFindings, SEARCH_TOOL, SearchState, Source};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 use crate::web_page::{WebPage, explain_outside_error, explain_page_problem, read_document};
 
@@ -265,7 +265,7 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
 
     fn definition(&self, language: Language) -> ToolDefinition {
         ToolDefinition {
-            name: "search_round".to_owned(),
+            name: SEARCH_TOOL.to_owned(),
             words: self.prompts.describe_tool(language, prompt::TOOL_SEARCH_ROUND),
             effect: EffectClass::Read,
             policy: ToolPolicy {
@@ -279,6 +279,7 @@ impl<F: Files + Send + Sync> TypedTool for SearchTool<F> {
             timeout: TIMEOUT,
             visible: true,
             for_agents_only: true,
+            state_owner: None,
         }
     }
 

@@ -80,6 +80,8 @@ pub struct ToolDefinition {
     pub visible: bool,
     /// True if the tool is only offered to agents with the name in their files.
     pub for_agents_only: bool,
+    /// The name of the tool whose state the calls receive; `None` for the tool's own state.
+    pub state_owner: Option<String>,
 }
 
 impl ToolDefinition {
@@ -104,6 +106,7 @@ impl ToolDefinition {
             timeout: TIMEOUT,
             visible: false,
             for_agents_only: false,
+            state_owner: None,
         }
     }
 }
@@ -142,6 +145,10 @@ impl<T: TypedTool> Tool for ToolAdapter<T> {
 
     fn is_for_agents_only(&self) -> bool {
         self.tool.definition(Language::En).for_agents_only
+    }
+
+    fn state_owner(&self) -> Option<String> {
+        self.tool.definition(Language::En).state_owner
     }
 
     fn run<'a>(

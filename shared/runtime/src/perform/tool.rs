@@ -2,10 +2,11 @@
 
 mod progress_feed;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_core::conversation::ConversationItem;
+use djinn_core::conversation::{Conversation, ConversationItem};
 use djinn_core::effect::ToolInvocation;
 use djinn_core::file::media_type_of;
 use djinn_core::id::{CallId, FileName};
@@ -41,8 +42,10 @@ pub struct ToolExecution<P: Ports> {
     pub ports: P,
     /// The key of the run or child that owes the call.
     pub key: RunKey,
-    /// The tool's view of the run: files, limits, language and state.
+    /// The tool's view of the run: files, limits and language. The tool's state joins with each attempt.
     pub context: ToolContext,
+    /// The newest states in the run, by tool name.
+    states: BTreeMap<String, ToolState>,
     /// The audience whose tools include the called tool.
     pub audience: ToolAudience,
     /// The tool call as an effect.
@@ -88,12 +91,13 @@ impl<P: Ports> ToolExecution<P> {
             language: spec.settings.language,
             max_observe: spec.max_result_chars(),
             max_input_tokens: limits.map_or(0, |limits| limits.max_input_tokens),
-            state: find_state(run),
+            state: None,
             mask_pii: spec.settings.mask_pii,
             progress,
         };
         let audience = ToolAudience::of(spec);
-        Self { ports, key, context, audience, invocation, timeout, live_sender, reports }
+        let states = find_states(run.conversation());
+        Self { ports, key, context, states, audience, invocation, timeout, live_sender, reports }
     }
 
     /// Makes the call. Returns any failure as a result for the model. After a suspension of the process a
@@ -189,7 +193,10 @@ impl<P: Ports> ToolExecution<P> {
             let reason = ToolFailure::BadArguments;
             ToolError::Failed { reason, detail }
         })?;
-        let result = time.run_within(self.timeout, tool.run(&self.context, arguments)).await;
+        let owner = tool.state_owner().unwrap_or_else(|| self.invocation.call.tool.clone());
+        let context =
+            ToolContext { state: self.states.get(&owner).cloned(), ..self.context.clone() };
+        let result = time.run_within(self.timeout, tool.run(&context, arguments)).await;
         result.unwrap_or_else(|| {
             Err(ToolError::Failed {
                 reason: ToolFailure::TimedOut,
@@ -268,20 +275,20 @@ impl<P: Ports> ToolExecution<P> {
     }
 }
 
-/// Returns the state kept by the newest completed call with a state.
-fn find_state(run: &Run) -> Option<ToolState> {
-    let calls = run.conversation().items.iter().rev().flat_map(|item| match item {
+/// Returns the state that each tool kept with its newest call in a complete turn, by tool name.
+fn find_states(conversation: &Conversation) -> BTreeMap<String, ToolState> {
+    let calls = conversation.items.iter().flat_map(|item| match item {
         ConversationItem::Turn(turn) => turn.calls.as_slice(),
         ConversationItem::Nudge(_)
         | ConversationItem::UserMessage(_)
         | ConversationItem::PlanEdited(_)
         | ConversationItem::Round { .. } => &[],
     });
-    let mut states = calls.filter_map(|(_, result)| match result {
-        ToolResult::Done(output) => output.state.as_deref().cloned(),
+    let states = calls.filter_map(|(call, result)| match result {
+        ToolResult::Done(output) => Some((call.tool.clone(), output.state.as_deref()?.clone())),
         ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
     });
-    states.next()
+    states.collect()
 }
 
 /// Returns the name of a result's internal file: unique in the session, equal for every attempt.

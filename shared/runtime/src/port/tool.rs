@@ -51,7 +51,8 @@ pub struct ToolContext {
     pub max_observe: u32,
     /// The model's maximum input in tokens; 0 if no model is configured.
     pub max_input_tokens: u64,
-    /// The state that a tool of this run stored with its newest call, for itself or for related tools.
+    /// The state that the tool, or the tool in [`Tool::state_owner`], stored with its newest completed call of
+    /// this run. Calls of the same turn do not see each other's state.
     pub state: Option<ToolState>,
     /// True if personal data in the result is masked.
     pub mask_pii: bool,
@@ -135,6 +136,11 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Returns the name of the tool whose state the calls receive; `None` for the tool's own state.
+    fn state_owner(&self) -> Option<String> {
+        None
+    }
+
     /// Returns true if the tool is an agent that users can start.
     fn is_mode(&self) -> bool {
         false
@@ -165,6 +171,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn is_for_agents_only(&self) -> bool {
         (**self).is_for_agents_only()
+    }
+
+    fn state_owner(&self) -> Option<String> {
+        (**self).state_owner()
     }
 
     fn is_mode(&self) -> bool {

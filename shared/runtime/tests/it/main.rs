@@ -47,6 +47,7 @@ mod texts;
 mod time;
 mod too_large;
 mod tool_set;
+mod tool_state;
 mod tree;
 mod viewer;
 mod wake;
