@@ -43,7 +43,7 @@ BREAKAGES = {
         ('Default: "20000000"', 'Default: ""', "parameter UserDayTokens"),
         ('Default: "10 if priced"', 'Default: ""', "parameter UserDayUsd"),
         ('Default: "10 if priced"', 'Default: "10"', "parameter UserDayUsd"),
-        ("DAY_USD: !Ref UserDayUsd", "DAY_USD: !Ref MaxUsd", "Agent: DJINN_USER_DAY_USD"),
+        ("DAY_USD: !Ref UserDayUsd", "DAY_USD: !Ref MaxUsd", "Agent: DJINN_LIMITS__USER_DAY_USD"),
         ('Default: "30"', 'Default: ""', "parameter UserRunsPerMinute"),
         ('Default: "20"', 'Default: ""', "parameter UserStreams"),
         ('Default: "10"', 'Default: "0"', "parameter UserRunsAtOnce"),

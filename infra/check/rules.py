@@ -52,11 +52,11 @@ NEEDED_HEADERS = {"authorization", "cache-control", "content-type", "last-event-
 
 # The limits of a user: parameters with their variables.
 USER_BOUNDS = {
-    "UserDayTokens": "DJINN_USER_DAY_TOKENS",
-    "UserDayUsd": "DJINN_USER_DAY_USD",
-    "UserRunsAtOnce": "DJINN_USER_RUNS_AT_ONCE",
-    "UserRunsPerMinute": "DJINN_USER_RUNS_PER_MINUTE",
-    "UserStreams": "DJINN_USER_STREAMS",
+    "UserDayTokens": "DJINN_LIMITS__USER_DAY_TOKENS",
+    "UserDayUsd": "DJINN_LIMITS__USER_DAY_USD",
+    "UserRunsAtOnce": "DJINN_LIMITS__USER_RUNS_AT_ONCE",
+    "UserRunsPerMinute": "DJINN_LIMITS__USER_RUNS_PER_MINUTE",
+    "UserStreams": "DJINN_LIMITS__USER_STREAMS",
 }
 
 # Routes of the REST API without a signature: links for responses and for files.

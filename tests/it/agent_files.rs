@@ -38,7 +38,7 @@ impl Published {
             options.dir = Some(dir);
             // `oracle` can be known no sooner than its bucket is asked.
             let offered = "oracle,analyst,researcher".to_owned();
-            options.vars.push(("DJINN_OFFERED_AGENTS", offered));
+            options.vars.push(("DJINN_AGENTS__OFFERED", offered));
             options.vars.push(("DJINN_AGENTS", "@config/agents".to_owned()));
             options.settings.tool_sources_fresh = Duration::ZERO;
         })

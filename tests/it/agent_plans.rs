@@ -63,7 +63,7 @@ async fn an_agent_may_use_the_planners_model_and_is_no_planner() {
 async fn planners_are_told_of_agents_that_can_do_a_step_and_no_others_are_called() {
     let folder = TempDir::new().unwrap();
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "researcher, reviewer".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "researcher, reviewer".to_owned()));
     })
     .await;
     drop(folder);
@@ -88,7 +88,7 @@ async fn planners_are_told_of_agents_that_can_do_a_step_and_no_others_are_called
 #[tokio::test]
 async fn a_name_that_no_agent_has_ends_the_start() {
     let options = SystemOptions {
-        var: Box::new(|name| (name == "DJINN_OFFERED_AGENTS").then(|| "resercher".to_owned())),
+        var: Box::new(|name| (name == "DJINN_AGENTS__OFFERED").then(|| "resercher".to_owned())),
         ..SystemOptions::default()
     };
     let error = System::start(options).await.err().unwrap().to_string();

@@ -32,9 +32,9 @@ pub(crate) async fn start(folder: &TempDir) -> World {
 async fn start_asking(folder: &TempDir, human_requests: &str) -> World {
     let path = folder.path().to_str().unwrap().to_owned();
     World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
         options.vars.push(("DJINN_AGENTS", path));
-        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()));
         // What a folder has counts at once.
         options.settings.tool_sources_fresh = Duration::ZERO;
     })
@@ -310,10 +310,10 @@ async fn start_over(dir: &TempDir, folder: &TempDir, model: &ScriptedModel) -> (
     let vars = [
         ("OPENAI_API_KEY", "key".to_owned()),
         ("OPENAI_BASE_URL", model.base_url()),
-        ("DJINN_OFFERED_AGENTS", "oracle".to_owned()),
+        ("DJINN_AGENTS__OFFERED", "oracle".to_owned()),
         ("DJINN_AGENTS", folder.path().to_str().unwrap().to_owned()),
         (
-            "DJINN_HUMAN_REQUESTS",
+            "DJINN_PEOPLE__REQUESTS",
             r#"{"enabled": true, "require_confirmation_tools": ["oracle"], "timeout": 0}"#
                 .to_owned(),
         ),
@@ -408,7 +408,7 @@ async fn an_agents_file_has_its_own_tools_called_before_it_and_with_its_answer()
     add_agent(&folder, "clerk", "before: [stage]\nafter: publish\n", "You write.");
     let path = folder.path().to_str().unwrap().to_owned();
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
         options.vars.push(("DJINN_AGENTS", path));
         let task = json!({"type": "object", "properties": {"task": {"type": "string"}}});
         let answer = json!({"type": "object", "properties": {"answer": {"type": "string"}}});

@@ -14,7 +14,7 @@ use crate::world::{
 async fn demo(summary: &'static str) -> (System, Client) {
     let options = SystemOptions {
         settings: Some(quick()),
-        var: Box::new(move |name| (name == "DJINN_SUMMARY").then(|| summary.to_owned())),
+        var: Box::new(move |name| (name == "DJINN_MODES__SUMMARY").then(|| summary.to_owned())),
         ..SystemOptions::default()
     };
     let system = System::start(options).await.unwrap();

@@ -136,7 +136,7 @@ async fn a_model_that_sees_is_shown_the_images_behind_the_question() {
 async fn a_model_that_does_not_see_and_a_masked_run_are_told_the_names() {
     let more = json!({"attachments": [attached_image("cat.png")]});
     let blind = World::start().await;
-    let masked = seeing(&[("DJINN_MASK_PII", "1")], Some(Scaler::default())).await;
+    let masked = seeing(&[("DJINN_SAFETY__MASK_PII", "1")], Some(Scaler::default())).await;
     for world in [blind, masked] {
         world.model.on(SEES).reply("No idea.");
         ask(&world, Protocol::Native, &Question::of(SEES, "s1"), &more).await.rest().await;

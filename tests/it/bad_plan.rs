@@ -169,7 +169,7 @@ async fn a_plan_that_cannot_be_one_is_refused_with_the_reason_and_made_again() {
 #[tokio::test]
 async fn the_cap_of_steps_is_the_deployments() {
     let cap = |options: &mut crate::world::Options, _: &djinn_scripted::ScriptedModel| {
-        options.vars.push(("DJINN_MAX_PLAN_STEPS", "2".to_owned()));
+        options.vars.push(("DJINN_LIMITS__MAX_PLAN_STEPS", "2".to_owned()));
     };
     let world = World::start_with(cap).await;
     task(&world.model, "").reply("It is done.").always();

@@ -27,7 +27,7 @@ fn ends<'a>(frames: &'a [Frame], event: &'a str) -> impl Iterator<Item = serde_j
 
 #[tokio::test]
 async fn tokens_that_the_tasks_use_up_end_the_run_with_what_there_is() {
-    let world = world("DJINN_MAX_TOKENS", "3000").await;
+    let world = world("DJINN_LIMITS__MAX_TOKENS", "3000").await;
     plans(&world);
     let gate = {
         // It is still reading when the other one's call has used up what there was for all.
@@ -56,7 +56,7 @@ async fn tokens_that_the_tasks_use_up_end_the_run_with_what_there_is() {
 #[tokio::test]
 async fn a_task_that_uses_up_its_share_of_the_turns_ends_and_the_planner_sees_it() {
     // Three parts of the 9 turns after the planner's first: one each, and one for what comes later.
-    let world = world("DJINN_MAX_RUN_STEPS", "10").await;
+    let world = world("DJINN_LIMITS__MAX_RUN_STEPS", "10").await;
     plans(&world);
     let get = |n: u32| json!({"command": "get", "filename": format!("{n}.md")});
     let mut first = task(&world.model, "first: look");
@@ -82,7 +82,7 @@ async fn a_task_that_uses_up_its_share_of_the_turns_ends_and_the_planner_sees_it
 
 #[tokio::test]
 async fn the_time_of_a_planned_run_leaves_some_for_its_summary() {
-    let world = world("DJINN_MAX_SECONDS", "20").await;
+    let world = world("DJINN_LIMITS__MAX_SECONDS", "20").await;
     plans(&world);
     for words in ["first: look", "second: look"] {
         task(&world.model, words).say("For ever").hang_after(2).always();

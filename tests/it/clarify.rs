@@ -9,7 +9,7 @@ use crate::world::{Frame, Options, Protocol, Question, World, model_sees, planne
 async fn world(language: &'static str) -> World {
     let change = move |options: &mut Options, _: &djinn_scripted::ScriptedModel| {
         let clarify = r#"{"clarify": true, "timeout": 0}"#;
-        options.vars.push(("DJINN_HUMAN_REQUESTS", clarify.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", clarify.to_owned()));
         options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
     };
     World::start_with(change).await

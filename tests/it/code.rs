@@ -27,7 +27,7 @@ const NEEDS_PYTHON: &str = "SANDBOX_PYTHON names a Python: run `cargo verify --o
 async fn start(scratch: &TempDir) -> World {
     let sandbox = open_sandbox(scratch);
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
         options.djinn = Djinn::new().with_sandbox(sandbox);
     });
     world.await
@@ -167,7 +167,7 @@ async fn the_demo_has_a_chart_drawn_of_the_file_that_is_there() {
     let scratch = TempDir::new().unwrap();
     let options = SystemOptions {
         djinn: Djinn::new().with_sandbox(open_sandbox(&scratch)),
-        var: Box::new(|name| (name == "DJINN_OFFERED_AGENTS").then(|| "all".to_owned())),
+        var: Box::new(|name| (name == "DJINN_AGENTS__OFFERED").then(|| "all".to_owned())),
         settings: Some(quick()),
         ..SystemOptions::default()
     };
@@ -192,7 +192,7 @@ async fn the_demo_has_a_chart_drawn_of_the_file_that_is_there() {
 #[tokio::test]
 async fn where_there_is_no_sandbox_the_agent_is_told_so_and_says_it() {
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
     })
     .await;
     ask_for_code(&world);

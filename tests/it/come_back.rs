@@ -134,7 +134,7 @@ async fn a_plans_stream_cut_after_any_frame_goes_on_where_it_was() {
 /// A world whose agents are called, and what they and their caller say: two at once, then one alone.
 async fn start_tree() -> World {
     World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
     })
     .await
 }

@@ -238,8 +238,11 @@ async fn a_turn_of_thirty_two_long_chinese_results_does_not_end_a_run() {
 
 /// Three files are read one after the other, and the first two are summed up before the third.
 async fn what_the_model_sees(language: &'static str, question: &str, notes: &str) -> String {
-    let vars =
-        [("DJINN_LANGUAGE", language), ("DJINN_KEEP_TURNS", "1"), ("DJINN_COMPACT_AT", "50")];
+    let vars = [
+        ("DJINN_LANGUAGE", language),
+        ("DJINN_MEMORY__KEEP_TURNS", "1"),
+        ("DJINN_MEMORY__COMPACT_AT", "50"),
+    ];
     let world = world(3_000, &vars).await;
     for nth in 1..=3 {
         let lines: String = (1..=40).map(|line| format!("{nth}.{line} 月 month\n")).collect();

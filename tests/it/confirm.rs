@@ -32,7 +32,7 @@ async fn next_stop(client: &Client, run: &str, asked: usize) -> Vec<Frame> {
 async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results() {
     let human_requests = r#"{"confirm_steps": ["publish"], "confirm_results": true, "timeout": 0}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()));
     })
     .await;
     planner(&world.model)

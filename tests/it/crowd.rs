@@ -101,7 +101,7 @@ async fn a_crowd_is_joined_once() {
     let tasks = crowd();
     let change = |options: &mut Options, model: &ScriptedModel| {
         options.settings.client_buffer = usize::MAX;
-        options.vars.push(("DJINN_MAX_PLAN_STEPS", tasks.to_string()));
+        options.vars.push(("DJINN_LIMITS__MAX_PLAN_STEPS", tasks.to_string()));
         options.vars.push(("DJINN_MODELS", models(model, &json!({"max_input_tokens": 9_000_000}))));
     };
     let world = World::start_with(change).await;

@@ -67,7 +67,7 @@ async fn each_region_gets_a_report_and_the_figures_follow_the_file() {
 #[tokio::test]
 async fn where_agents_are_offered_one_looks_and_another_writes_the_document() {
     let options = SystemOptions {
-        var: Box::new(|name| (name == "DJINN_OFFERED_AGENTS").then(|| "all".to_owned())),
+        var: Box::new(|name| (name == "DJINN_AGENTS__OFFERED").then(|| "all".to_owned())),
         ..SystemOptions::default()
     };
     let csv = "region,year,sales\nNorth,2021,100\nNorth,2024,150\nSouth,2021,200\nSouth,2024,210\n";

@@ -17,7 +17,7 @@ const STEPS: [&str; 2] = ["Gold: look it up", "Silver: look it up"];
 /// Whose tasks have employees.
 async fn world(setting: &'static str) -> World {
     let set = move |options: &mut Options| {
-        options.vars.push(("DJINN_DIGITAL_EMPLOYEES", setting.to_owned()));
+        options.vars.push(("DJINN_MODES__DIGITAL_EMPLOYEES", setting.to_owned()));
     };
     World::start_with(|options, _| set(options)).await
 }
@@ -222,7 +222,7 @@ async fn a_deployment_says_whose_tasks_have_employees() {
 /// What the model sees when a task begins: the task itself, and who its employees might be.
 async fn what_the_model_sees(language: &'static str, question: &str, step: &str) -> String {
     let set = move |options: &mut Options| {
-        options.vars.push(("DJINN_DIGITAL_EMPLOYEES", "1".to_owned()));
+        options.vars.push(("DJINN_MODES__DIGITAL_EMPLOYEES", "1".to_owned()));
         options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
     };
     let world = World::start_with(|options, _| set(options)).await;

@@ -151,9 +151,10 @@ async fn no_model_at_all() {
 
 #[tokio::test]
 async fn a_step_budget_that_is_used_up() {
-    let world =
-        World::start_with(|options, _| options.vars.push(("DJINN_MAX_STEPS", "2".to_owned())))
-            .await;
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_LIMITS__MAX_STEPS", "2".to_owned()))
+    })
+    .await;
     let rule = writes_a_file(world.model.on("How far do you get?")).then();
     let get = json!({"command": "get", "filename": "found.md"});
     rule.say("I look at it once more.").call("file_tool", get).then().reply("Half of it is done.");
@@ -170,9 +171,10 @@ async fn a_step_budget_that_is_used_up() {
 
 #[tokio::test]
 async fn a_token_budget_that_is_used_up() {
-    let world =
-        World::start_with(|options, _| options.vars.push(("DJINN_MAX_TOKENS", "1000".to_owned())))
-            .await;
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_LIMITS__MAX_TOKENS", "1000".to_owned()))
+    })
+    .await;
     let rule = writes_a_file(world.model.on("How much do you read?")).usage(1_200, 10, 0).then();
     rule.reply("Half of it is done.");
     let ending = world.ending(&Question::of("How much do you read?", "s1")).await;
@@ -187,9 +189,10 @@ async fn a_token_budget_that_is_used_up() {
 
 #[tokio::test]
 async fn a_time_budget_that_is_used_up() {
-    let world =
-        World::start_with(|options, _| options.vars.push(("DJINN_MAX_SECONDS", "15".to_owned())))
-            .await;
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_LIMITS__MAX_SECONDS", "15".to_owned()))
+    })
+    .await;
     let rule = writes_a_file(world.model.on("How long do you take?")).then();
     rule.say("For ever").hang_after(2).then().reply("Half of it is done.");
     let ending = world.ending(&Question::of("How long do you take?", "s1")).await;

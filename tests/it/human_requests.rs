@@ -16,7 +16,7 @@ pub(crate) const APPROVAL: &str = r#"{"enabled": true, "timeout": 0}"#;
 
 async fn approving() -> World {
     let on = |options: &mut crate::world::Options, _: &ScriptedModel| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", APPROVAL.to_owned()));
     };
     let world = World::start_with(on).await;
     world.upload("s1", "sales.csv", SALES).await;
@@ -317,7 +317,7 @@ async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_tw
             "enabled": true, "risk": "high", "timeout": 0,
             "cost_threshold": {"token": 100000, "time": 600, "api": 100}
         }"#;
-        options.vars.push(("DJINN_HUMAN_REQUESTS", only_high.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", only_high.to_owned()));
     })
     .await;
     let note = |name: String| json!({"command": "upload", "filename": name, "description": "a note", "content": "x"});
@@ -361,7 +361,7 @@ async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_tw
 async fn estimates(prices: &str) -> (Value, Value) {
     let asking = async |protocol| {
         let world = World::start_with(|options, _| {
-            options.vars.push(("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned()));
+            options.vars.push(("DJINN_PEOPLE__REQUESTS", APPROVAL.to_owned()));
             options.vars.push(("DJINN_PRICES", prices.to_owned()));
         })
         .await;

@@ -100,7 +100,7 @@ async fn a_model_that_does_not_see_is_told_their_names() {
 #[tokio::test]
 async fn a_run_whose_results_are_masked_shows_no_images() {
     let model = ScriptedModel::start().await.unwrap();
-    let masked = [("DJINN_MASK_PII", "1")];
+    let masked = [("DJINN_SAFETY__MASK_PII", "1")];
     let mut door = door_with(&model, &json!({"images": true}), false, &masked);
     let (requests, _) = look(&model, &mut door, &["cat.png"]).await;
     assert_eq!(requests[1].images().count(), 0);

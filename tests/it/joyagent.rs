@@ -199,7 +199,7 @@ const CHINESE_QUESTION: &str = "哪个地区增长最快？";
 
 async fn approving(question: &str) -> World {
     let on = move |options: &mut Options, _: &ScriptedModel| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", APPROVAL.to_owned()));
     };
     let world = World::start_with(on).await;
     world.upload("s1", "sales.csv", SALES).await;
@@ -354,7 +354,7 @@ async fn parameters_in_the_place_of_an_answer_change_the_call_and_the_model_is_t
 async fn a_plan_that_is_to_be_looked_at_is_a_list() {
     let world = World::start_with(|options, _| {
         let confirm = r#"{"enabled": true, "timeout": 0, "risk": "high", "confirm_plan": true}"#;
-        options.vars.push(("DJINN_HUMAN_REQUESTS", confirm.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", confirm.to_owned()));
         options.vars.push(("DJINN_LANGUAGE", "zh".to_owned()));
     })
     .await;

@@ -38,7 +38,7 @@ async fn a_task_asks_about_450_kb_of_arguments_and_a_person_changes_420_kb_of_th
         r#"{"enabled": true, "timeout": 0, "requireConfirmationTools": ["file_tool"]}"#;
     let world = World::start_with(|options, model| {
         reads_everything(options, model);
-        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()));
     })
     .await;
     planner(&world.model)

@@ -86,7 +86,7 @@ async fn runs(world: &World) -> usize {
 async fn a_run_says_what_it_cost_and_ends_when_that_is_what_it_may() {
     let world = World::start_with(|options, _| {
         options.vars.push(("DJINN_PRICES", PRICES.to_owned()));
-        options.vars.push(("DJINN_MAX_USD", "0.01".to_owned()));
+        options.vars.push(("DJINN_LIMITS__MAX_USD", "0.01".to_owned()));
     })
     .await;
     let look = |n: u32| json!({"command": "get", "filename": format!("{n}.md")});
@@ -183,10 +183,10 @@ async fn a_day_has_its_money_too_and_what_is_stopped_costs_what_it_was() {
 /// A system whose users may spend half a cent a day, if the model has a price.
 async fn world_with_optional_limit(prices: &str) -> World {
     let limit = "0.005 if priced";
-    let find = |name: &str| (name == "DJINN_USER_DAY_USD").then(|| limit.to_owned());
+    let find = |name: &str| (name == "DJINN_LIMITS__USER_DAY_USD").then(|| limit.to_owned());
     World::start_with(|options, _| {
         options.settings.user = UserLimits::from_vars(&find).unwrap();
-        options.vars.push(("DJINN_USER_DAY_USD", limit.to_owned()));
+        options.vars.push(("DJINN_LIMITS__USER_DAY_USD", limit.to_owned()));
         options.vars.push(("DJINN_PRICES", prices.to_owned()));
     })
     .await
@@ -231,8 +231,8 @@ async fn two_hundred_executors_cannot_overspend() {
     let world = World::start_with(|options: &mut Options, model| {
         options.settings.client_buffer = usize::MAX;
         options.settings.user.day_tokens = Some(DAY);
-        options.vars.push(("DJINN_MAX_PLAN_STEPS", CROWD.to_string()));
-        options.vars.push(("DJINN_MAX_PARALLEL_TASKS", CROWD.to_string()));
+        options.vars.push(("DJINN_LIMITS__MAX_PLAN_STEPS", CROWD.to_string()));
+        options.vars.push(("DJINN_LIMITS__MAX_PARALLEL_TASKS", CROWD.to_string()));
         let limits = json!({"max_input_tokens": 9_000_000, "max_tokens": 200});
         options.vars.push(("DJINN_MODELS", models(model, &limits)));
     })

@@ -26,7 +26,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// Asks before files are written, waits for ever, and hands out links.
 async fn linking() -> World {
     let on = |options: &mut Options, _: &ScriptedModel| {
-        let human_requests = ("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned());
+        let human_requests = ("DJINN_PEOPLE__REQUESTS", APPROVAL.to_owned());
         options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
         options.vars.push(human_requests);
     };
@@ -313,7 +313,7 @@ async fn what_stopped_goes_on_by_link() {
 async fn joyagents_clients_get_links_too_and_none_outlives_its_question() {
     let human_requests = r#"{"enabled": true, "timeout": 3600}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()));
         options.vars.push(("DJINN_LINK_KEY", format!("{LINK_KEY},{}", "o".repeat(32))));
         options.vars.push(("DJINN_LINK_URL", "https://answers.example.org/live/".to_owned()));
     })
@@ -349,7 +349,7 @@ pub(crate) fn grant_of(run: &str, request: &str, digest: &str) -> ResponseGrant 
 async fn steps_and_their_results_are_looked_at_by_link() {
     let human_requests = r#"{"confirm_steps": ["gold"], "confirm_results": true, "timeout": 0}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()));
         options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
     })
     .await;
@@ -401,8 +401,8 @@ async fn steps_and_their_results_are_looked_at_by_link() {
 async fn a_budget_is_topped_up_by_link_with_no_more_than_is_offered() {
     let world = World::start_with(|options, _| {
         let human_requests = r#"{"enabled": true, "timeout": 0}"#;
-        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
-        options.vars.push(("DJINN_MAX_TOKENS", "1000".to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()));
+        options.vars.push(("DJINN_LIMITS__MAX_TOKENS", "1000".to_owned()));
         options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
     })
     .await;

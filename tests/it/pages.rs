@@ -24,7 +24,7 @@ fn refusal(answer: &Answer) -> (u16, Value) {
 #[tokio::test]
 async fn a_page_of_another_site_reads_nothing_and_answers_nothing() {
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", APPROVAL.to_owned()));
     })
     .await;
     world.upload("s1", "sales.csv", SALES).await;

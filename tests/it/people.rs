@@ -96,7 +96,7 @@ async fn held(
 async fn a_planner_asks_for_what_is_missing_in_the_chat_and_shows_its_plan_first() {
     let human_requests = r#"{"clarify": true, "confirm_plan": true, "timeout": 0}"#;
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()));
     })
     .await;
     let plan = |step: &str| json!({"command": "create", "steps": [step]});

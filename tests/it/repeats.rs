@@ -110,7 +110,7 @@ async fn a_tool_that_does_not_exist_is_not_asked_for_forty_times() {
 
 async fn with_bound(calls: &str) -> World {
     let calls = calls.to_owned();
-    World::start_with(|options, _| options.vars.push(("DJINN_MAX_TOOL_CALLS", calls))).await
+    World::start_with(|options, _| options.vars.push(("DJINN_LIMITS__MAX_TOOL_CALLS", calls))).await
 }
 
 fn write(name: &str) -> (&'static str, Value) {

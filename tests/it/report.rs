@@ -14,7 +14,7 @@ const QUESTION: &str = "Write a report on sales.";
 /// A world that offers all agents, and code if there is a sandbox.
 async fn start(djinn: Djinn) -> World {
     World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
         options.djinn = djinn;
     })
     .await

@@ -43,8 +43,8 @@ fn deployed(name: &str) -> Option<String> {
         "DJINN_TABLE" | "DJINN_BUCKET" | "DJINN_SCHEDULE_GROUP" => "djinn",
         "DJINN_EXECUTOR" => "arn:aws:lambda:eu-west-1:123456789012:function:djinn-executor",
         "DJINN_SCHEDULE_ROLE_ARN" => "arn:aws:iam::123456789012:role/djinn",
-        "DJINN_CONTENT_CHECKER" => "https://checker.example.org",
-        "DJINN_CONTENT_CHECKER_KEY" => "secret:djinn/checker",
+        "DJINN_SAFETY__CONTENT_CHECKER" => "https://checker.example.org",
+        "DJINN_SAFETY__CONTENT_CHECKER_KEY" => "secret:djinn/checker",
         _ => return None,
     };
     Some(value.to_owned())

@@ -8,8 +8,8 @@ use crate::world::{Protocol, Question, SALES, World};
 async fn world() -> World {
     let world = World::start_with(|options, _| {
         let human_requests = r#"{"enabled": true, "timeout": 0}"#;
-        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
-        options.vars.push(("DJINN_MAX_TOKENS", "1000".to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()));
+        options.vars.push(("DJINN_LIMITS__MAX_TOKENS", "1000".to_owned()));
     })
     .await;
     world.upload("s1", "sales.csv", SALES).await;

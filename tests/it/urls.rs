@@ -10,8 +10,8 @@ const LOGO: &str = "https://cdn.example.com/brand/logo%20(new).svg?x-amz-signatu
 async fn world(language: &'static str, compress: &'static str) -> World {
     let world = World::start_with(|options, _| {
         options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
-        options.vars.push(("DJINN_COMPRESS_URLS", compress.to_owned()));
-        options.vars.push(("DJINN_SUMMARY", "always".to_owned()));
+        options.vars.push(("DJINN_MEMORY__COMPRESS_URLS", compress.to_owned()));
+        options.vars.push(("DJINN_MODES__SUMMARY", "always".to_owned()));
     })
     .await;
     world.upload("s1", "logo.md", &format!("The logo is [here]({LOGO}).\n")).await;

@@ -17,7 +17,7 @@ const QUESTION: &str = "How warm is it?";
 /// A system whose engine is the site's, and which reads its pages.
 async fn start(site: &Site, engines: &str) -> World {
     World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
         options.vars.push(("DJINN_SEARCH", engines.to_owned()));
         options.vars.push(("DJINN_EGRESS_ORIGINS", site.url.clone()));
         options.vars.push(("ENGINE_KEY", "engine-key-1".to_owned()));
@@ -149,7 +149,7 @@ async fn one_engine_that_fails_is_a_note_and_all_that_do_are_an_error() {
 #[tokio::test]
 async fn without_an_engine_the_setting_is_named() {
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
     })
     .await;
     at(&world.model, "").call("deep_search", search()).then().reply("I cannot.");

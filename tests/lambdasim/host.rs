@@ -103,12 +103,12 @@ impl Host {
         let ledger = options.ledger.as_ref();
         let own = [
             ("DJINN_MODELS", models.to_string()),
-            ("DJINN_MAX_STEPS", "200".to_owned()),
-            ("DJINN_MAX_TOOL_CALLS", "10000".to_owned()),
+            ("DJINN_LIMITS__MAX_STEPS", "200".to_owned()),
+            ("DJINN_LIMITS__MAX_TOOL_CALLS", "10000".to_owned()),
             ("DJINN_TEST_SETTINGS", options.settings.to_string()),
             ("DJINN_LEDGER", ledger.map_or_else(String::new, |path| path.display().to_string())),
         ];
-        let offered = story.calls_agents().then(|| ("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        let offered = story.calls_agents().then(|| ("DJINN_AGENTS__OFFERED", "all".to_owned()));
         let agents = options.agents.map(|path| ("DJINN_AGENTS", path.display().to_string()));
         let variables: Vec<(String, String)> = backing
             .variables()

@@ -163,9 +163,9 @@ mod tests {
     #[test]
     fn the_help_of_dev_lists_the_settings() {
         let long = CommandLine::try_parse_from(["cargo", "dev", "--help"]).err().unwrap();
-        assert!(long.to_string().contains("DJINN_MAX_STEPS"), "{long}");
+        assert!(long.to_string().contains("DJINN_LIMITS__MAX_STEPS"), "{long}");
         let short = CommandLine::try_parse_from(["cargo", "dev", "-h"]).err().unwrap();
-        assert!(!short.to_string().contains("DJINN_MAX_STEPS"), "{short}");
+        assert!(!short.to_string().contains("DJINN_LIMITS__MAX_STEPS"), "{short}");
     }
 
     #[test]

@@ -168,7 +168,7 @@ fn a_model_that_does_not_answer_is_explained() {
     teaches(&shown, unanswered, "cannot be reached: Connection refused", "docs/models.md");
     drop(asks);
 
-    let impatient = ("DJINN_PROVIDER_PATIENCE_SECONDS", "1");
+    let impatient = ("DJINN_LIMITS__PROVIDER_PATIENCE_SECONDS", "1");
     let mut nowhere = model_at("http://no-such-host.invalid/v1").to_vec();
     nowhere.push(impatient);
     let shown = newcomer.fail(&ASK, &nowhere);

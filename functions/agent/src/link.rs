@@ -238,9 +238,9 @@ mod tests {
             (&[(LINK_KEY.name, "secret: ")], "got `secret:`"),
             (
                 &[(LINK_TTL_S.name, "59")],
-                "DJINN_LINK_TTL_S must be a whole number from 60 to 31622400",
+                "DJINN_PEOPLE__LINK_TTL_S must be a whole number from 60 to 31622400",
             ),
-            (&[(LINK_TTL_S.name, "31622401")], "DJINN_LINK_TTL_S must be"),
+            (&[(LINK_TTL_S.name, "31622401")], "DJINN_PEOPLE__LINK_TTL_S must be"),
             (&[(LINK_URL.name, "answers.example.org")], "DJINN_LINK_URL must be a URL"),
         ] {
             let problem = read(vars).unwrap_err();

@@ -164,59 +164,76 @@ mod tests {
             "DJINN_LANGUAGE must be en or zh, got `fr`"
         );
         assert_eq!(
-            set("DJINN_MAX_STEPS", "0").unwrap_err().to_string(),
-            "DJINN_MAX_STEPS must be a whole number from 1 to 1000, got `0`"
+            set("DJINN_LIMITS__MAX_STEPS", "0").unwrap_err().to_string(),
+            "DJINN_LIMITS__MAX_STEPS must be a whole number from 1 to 1000, got `0`"
         );
         assert_eq!(
-            set("DJINN_SUMMARY", "always").unwrap().run.summary_policy,
+            set("DJINN_MODES__SUMMARY", "always").unwrap().run.summary_policy,
             Some(SummaryPolicy::Always)
         );
         assert_eq!(
-            set("DJINN_SUMMARY", "never").unwrap_err().to_string(),
-            "DJINN_SUMMARY must be when_needed or always, got `never`"
+            set("DJINN_MODES__SUMMARY", "never").unwrap_err().to_string(),
+            "DJINN_MODES__SUMMARY must be when_needed or always, got `never`"
         );
-        let context = set("DJINN_COMPACT_AT", "50").unwrap().run.context;
+        let context = set("DJINN_MEMORY__COMPACT_AT", "50").unwrap().run.context;
         assert_eq!((context.compact_at_percent, context.keep_turns), (50, 4));
-        assert_eq!(set("DJINN_KEEP_TURNS", "1").unwrap().run.context.keep_turns, 1);
-        for (name, value) in [("DJINN_COMPACT_AT", "96"), ("DJINN_KEEP_TURNS", "0")] {
+        assert_eq!(set("DJINN_MEMORY__KEEP_TURNS", "1").unwrap().run.context.keep_turns, 1);
+        for (name, value) in [("DJINN_MEMORY__COMPACT_AT", "96"), ("DJINN_MEMORY__KEEP_TURNS", "0")]
+        {
             assert!(set(name, value).unwrap_err().to_string().starts_with(name));
         }
         assert_eq!(none.run.budget.tool_calls, 200);
-        assert_eq!(set("DJINN_MAX_TOOL_CALLS", "7").unwrap().run.budget.tool_calls, 7);
-        assert!(set("DJINN_MAX_TOOL_CALLS", "0").unwrap_err().to_string().contains("1 to 100000"));
-        assert_eq!(set("DJINN_MAX_TOKENS", "5000").unwrap().run.budget.tokens, 5_000);
-        assert_eq!(set("DJINN_MAX_USD", "2.5").unwrap().run.budget.micro_usd, Some(2_500_000));
-        assert_eq!(set("DJINN_MAX_PLAN_STEPS", "1000").unwrap().run.plan.max_steps, 1_000);
-        assert_eq!(set("DJINN_MAX_PARALLEL_TASKS", "3").unwrap().run.plan.max_parallel_tasks, 3);
-        assert!(set("DJINN_CLOSE_UPDATE", "1").unwrap().run.plan.ends_when_complete);
-        for name in ["DJINN_MAX_PLAN_STEPS", "DJINN_MAX_PARALLEL_TASKS", "DJINN_MAX_ROUNDS"] {
+        assert_eq!(set("DJINN_LIMITS__MAX_TOOL_CALLS", "7").unwrap().run.budget.tool_calls, 7);
+        assert!(
+            set("DJINN_LIMITS__MAX_TOOL_CALLS", "0")
+                .unwrap_err()
+                .to_string()
+                .contains("1 to 100000")
+        );
+        assert_eq!(set("DJINN_LIMITS__MAX_TOKENS", "5000").unwrap().run.budget.tokens, 5_000);
+        assert_eq!(
+            set("DJINN_LIMITS__MAX_USD", "2.5").unwrap().run.budget.micro_usd,
+            Some(2_500_000)
+        );
+        assert_eq!(set("DJINN_LIMITS__MAX_PLAN_STEPS", "1000").unwrap().run.plan.max_steps, 1_000);
+        assert_eq!(
+            set("DJINN_LIMITS__MAX_PARALLEL_TASKS", "3").unwrap().run.plan.max_parallel_tasks,
+            3
+        );
+        assert!(set("DJINN_MODES__CLOSE_UPDATE", "1").unwrap().run.plan.ends_when_complete);
+        for name in [
+            "DJINN_LIMITS__MAX_PLAN_STEPS",
+            "DJINN_LIMITS__MAX_PARALLEL_TASKS",
+            "DJINN_LIMITS__MAX_ROUNDS",
+        ] {
             assert!(set(name, "1001").unwrap_err().to_string().starts_with(name));
         }
-        assert_eq!(set("DJINN_MAX_RUN_STEPS", "9").unwrap().run.plan.max_run_turns, 9);
+        assert_eq!(set("DJINN_LIMITS__MAX_RUN_STEPS", "9").unwrap().run.plan.max_run_turns, 9);
         assert!(none.run.compress_urls);
-        assert!(!set("DJINN_COMPRESS_URLS", "0").unwrap().run.compress_urls);
-        assert!(!none.run.mask_pii && set("DJINN_MASK_PII", "1").unwrap().run.mask_pii);
+        assert!(!set("DJINN_MEMORY__COMPRESS_URLS", "0").unwrap().run.compress_urls);
+        assert!(!none.run.mask_pii && set("DJINN_SAFETY__MASK_PII", "1").unwrap().run.mask_pii);
         assert!(none.run.plan.clear_tool_context);
-        assert!(!set("DJINN_CLEAR_TOOL_CONTEXT", "0").unwrap().run.plan.clear_tool_context);
+        assert!(!set("DJINN_MEMORY__CLEAR_TOOL_CONTEXT", "0").unwrap().run.plan.clear_tool_context);
         assert_eq!(
-            set("DJINN_CLEAR_TOOL_CONTEXT", "no").unwrap_err().to_string(),
-            "DJINN_CLEAR_TOOL_CONTEXT must be 1 or 0, got `no`"
+            set("DJINN_MEMORY__CLEAR_TOOL_CONTEXT", "no").unwrap_err().to_string(),
+            "DJINN_MEMORY__CLEAR_TOOL_CONTEXT must be 1 or 0, got `no`"
         );
         for (value, always, joyagent) in
             [("1", true, true), ("", false, false), ("joyagent", false, true), ("0", false, false)]
         {
-            let set = set("DJINN_DIGITAL_EMPLOYEES", value).unwrap();
+            let set = set("DJINN_MODES__DIGITAL_EMPLOYEES", value).unwrap();
             assert_eq!((set.run.plan.employees, set.joyagent_employees), (always, joyagent));
         }
         assert_eq!(
-            set("DJINN_DIGITAL_EMPLOYEES", "yes").unwrap_err().to_string(),
-            "DJINN_DIGITAL_EMPLOYEES must be 1, 0 or joyagent, got `yes`"
+            set("DJINN_MODES__DIGITAL_EMPLOYEES", "yes").unwrap_err().to_string(),
+            "DJINN_MODES__DIGITAL_EMPLOYEES must be 1, 0 or joyagent, got `yes`"
         );
-        let per_tool = set("DJINN_MAX_PARALLEL_PER_TOOL", "file_tool=2, web=64").unwrap().run;
+        let per_tool =
+            set("DJINN_LIMITS__MAX_PARALLEL_PER_TOOL", "file_tool=2, web=64").unwrap().run;
         let per_tool: Vec<_> = per_tool.max_parallel_per_tool.into_iter().collect();
         assert_eq!(per_tool, [("file_tool".to_owned(), 2), ("web".to_owned(), 64)]);
         for bad in ["file_tool", "file_tool=0", "=2", "file_tool=65", "file_tool=2,"] {
-            let error = set("DJINN_MAX_PARALLEL_PER_TOOL", bad).unwrap_err().to_string();
+            let error = set("DJINN_LIMITS__MAX_PARALLEL_PER_TOOL", bad).unwrap_err().to_string();
             assert!(error.ends_with(&format!("got `{bad}`")), "{error}");
         }
         let url = set("DJINN_PUBLIC_URL", "http://h/x/").unwrap().public_url;

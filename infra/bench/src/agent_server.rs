@@ -46,7 +46,7 @@ pub(crate) struct AgentOptions {
     pub(crate) plan: PlanSettings,
     /// True if another process executes tasks and reads their invocations.
     pub(crate) executors_elsewhere: bool,
-    /// The value of `DJINN_HUMAN_REQUESTS`.
+    /// The value of `DJINN_PEOPLE__REQUESTS`.
     pub(crate) human_requests: Option<&'static str>,
     /// The sandbox for code. If set, Djinn's own tools and agents are offered instead of `tools`.
     pub(crate) code: Option<Arc<dyn Sandbox>>,
@@ -76,13 +76,13 @@ impl AgentServer {
         let agents = has_own_tools.then(|| "all".to_owned());
         let human_requests = changes.human_requests;
         let variables: Variables = Arc::new(move |name| match name {
-            "DJINN_OFFERED_AGENTS" => agents.clone(),
+            "DJINN_AGENTS__OFFERED" => agents.clone(),
             "DJINN_LOCAL" => Some("1".to_owned()),
-            "DJINN_MAX_STEPS" => Some("1000".to_owned()),
+            "DJINN_LIMITS__MAX_STEPS" => Some("1000".to_owned()),
             // Each called agent receives a share.
-            "DJINN_MAX_TOOL_CALLS" => Some("100000".to_owned()),
+            "DJINN_LIMITS__MAX_TOOL_CALLS" => Some("100000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
-            "DJINN_HUMAN_REQUESTS" => human_requests.map(str::to_owned),
+            "DJINN_PEOPLE__REQUESTS" => human_requests.map(str::to_owned),
             _ => None,
         });
         let aws = Aws::new(backend.store.clone());

@@ -176,8 +176,8 @@ impl Reader<'_> {
 
     fn read_override(&mut self, row: &'static Setting, var: VarLookup<'_>) {
         let Some((field, name)) = row.field.zip(row.override_name()) else { return };
-        // A template sets the variable of the setting itself, over which the file wins.
-        if name == row.name || name == MODELS.name {
+        // The variable of all models together is no override of a single field.
+        if name == MODELS.name {
             return;
         }
         let Some(text) = var(&name).filter(|text| !text.trim().is_empty()) else { return };

@@ -27,7 +27,7 @@ mod tests {
     fn help_names_every_setting_with_its_range_and_default() {
         let help = write_help();
         assert!(help.contains(
-            "\n  DJINN_MAX_PLAN_STEPS  a whole number from 1 to 1000 [default: 100]\n      Maximum steps of a plan.\n"
+            "\n  DJINN_LIMITS__MAX_PLAN_STEPS  a whole number from 1 to 1000 [default: 100]\n      Maximum steps of a plan.\n"
         ));
         for row in TABLES.iter().flat_map(|table| table.rows) {
             assert!(help.contains(&format!("\n  {}  ", row.name)), "{}", row.name);

@@ -27,7 +27,12 @@ fn check_name(name: &str) -> Result<(), UnknownSetting> {
         return Ok(());
     }
     let names: Vec<_> = known_names().collect();
-    let nearest = find_near_miss(name, names.iter().map(AsRef::as_ref)).map(str::to_owned);
+    // A field's variable without its section, `DJINN_MAX_STEPS`.
+    let key = name.trim_start_matches(PREFIX);
+    let of_key = names.iter().find(|known| known.rsplit("__").next() == Some(key));
+    let nearest = of_key.map(AsRef::as_ref);
+    let nearest = nearest.or_else(|| find_near_miss(name, names.iter().map(AsRef::as_ref)));
+    let nearest = nearest.map(str::to_owned);
     Err(UnknownSetting { name: name.to_owned(), nearest })
 }
 
@@ -46,10 +51,10 @@ mod tests {
     fn a_misspelt_name_is_refused_with_the_nearest_one() {
         for (misspelt, meant) in [
             ("DJINN_TABEL", "DJINN_TABLE"),
-            ("DJINN_MAX_STEP", "DJINN_MAX_STEPS"),
-            ("DJINN_MASKPII", "DJINN_MASK_PII"),
+            ("DJINN_MAX_STEPS", "DJINN_LIMITS__MAX_STEPS"),
+            ("DJINN_SAFETY_MASKPII", "DJINN_SAFETY__MASK_PII"),
             ("DJINN_IDLE_STREAM_SECS", "DJINN_IDLE_STREAM_SECONDS"),
-            ("DJINN_USER_DAY_TOKEN", "DJINN_USER_DAY_TOKENS"),
+            ("DJINN_LIMITS__USER_DAY_TOKEN", "DJINN_LIMITS__USER_DAY_TOKENS"),
             ("DJINN_LOCALE", "DJINN_LOCAL"),
             ("DJINN_MODEL", "DJINN_MODELS"),
             ("DJINN_LIMITS__MAX_STEP", "DJINN_LIMITS__MAX_STEPS"),

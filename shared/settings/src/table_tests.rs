@@ -49,3 +49,10 @@ fn a_default_is_a_value_that_the_row_allows() {
         }
     }
 }
+
+#[test]
+fn a_field_has_no_second_variable() {
+    for row in rows().filter(|row| row.field.is_some()) {
+        assert_eq!(row.override_name().as_deref(), Some(row.name));
+    }
+}

@@ -238,14 +238,14 @@ mod tests {
     #[test]
     fn a_setting_that_cannot_be_used_is_named_and_not_repeated() {
         for (name, value, says) in [
-            ("DJINN_DENY_LIST", "bomb", "a JSON list of phrases"),
-            ("DJINN_DENY_LIST", "[\"bomb\", \"\"]", "number 2 is not"),
-            ("DJINN_CONTENT_CHECKER", "ftp://bomb", "an http or https URL"),
-            ("DJINN_CONTENT_CHECKER", "https://u:bomb@h/", "without a user or a password"),
-            ("DJINN_CONTENT_CHECKER_KEY", "bomb", "`env:NAME` or `secret:NAME`"),
-            ("DJINN_CONTENT_CHECKER_KEY", "env:bomb", "a variable that is set"),
-            ("DJINN_CONTENT_CHECKER_FAILS", "maybe", "closed or open"),
-            ("DJINN_CONTENT_CHECKER_TIMEOUT_MS", "99", "from 100 to 10000"),
+            ("DJINN_SAFETY__DENY_LIST", "bomb", "a JSON list of phrases"),
+            ("DJINN_SAFETY__DENY_LIST", "[\"bomb\", \"\"]", "number 2 is not"),
+            ("DJINN_SAFETY__CONTENT_CHECKER", "ftp://bomb", "an http or https URL"),
+            ("DJINN_SAFETY__CONTENT_CHECKER", "https://u:bomb@h/", "without a user or a password"),
+            ("DJINN_SAFETY__CONTENT_CHECKER_KEY", "bomb", "`env:NAME` or `secret:NAME`"),
+            ("DJINN_SAFETY__CONTENT_CHECKER_KEY", "env:bomb", "a variable that is set"),
+            ("DJINN_SAFETY__CONTENT_CHECKER_FAILS", "maybe", "closed or open"),
+            ("DJINN_SAFETY__CONTENT_CHECKER_TIMEOUT_MS", "99", "from 100 to 10000"),
         ] {
             let var = |asked: &str| (asked == name).then(|| value.to_owned());
             let error = parse_content_policy(&var, NoSecrets).err().map(|error| error.to_string());

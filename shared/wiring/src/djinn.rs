@@ -300,7 +300,7 @@ mod tests {
         let start = |agents: &'static str, offered: &'static str| {
             let variables: Variables = Arc::new(move |name| match name {
                 "DJINN_AGENTS" => Some(agents.to_owned()),
-                "DJINN_OFFERED_AGENTS" => Some(offered.to_owned()),
+                "DJINN_AGENTS__OFFERED" => Some(offered.to_owned()),
                 name => find_variable(name),
             });
             build_lambda_world(&Djinn::new(), &variables)
@@ -340,7 +340,7 @@ mod tests {
             let variables: Variables = Arc::new(move |name| match name {
                 "DJINN_PROMPTS" => Some(prompts.clone()),
                 "DJINN_MODELS" => Some(models.clone()),
-                "DJINN_MAX_USD" => Some(budget.to_owned()),
+                "DJINN_LIMITS__MAX_USD" => Some(budget.to_owned()),
                 name => find_variable(name),
             });
             let world = build_lambda_world(&Djinn::new(), &variables);
@@ -410,8 +410,8 @@ mod tests {
         let variables: Variables = Arc::new(move |name| match name {
             "OPENAI_API_KEY" => Some("key".to_owned()),
             "OPENAI_MODEL" => Some(model.to_owned()),
-            "DJINN_USER_DAY_USD" => Some(day_usd.to_owned()),
-            "DJINN_MAX_USD" => Some(run_usd.to_owned()),
+            "DJINN_LIMITS__USER_DAY_USD" => Some(day_usd.to_owned()),
+            "DJINN_LIMITS__MAX_USD" => Some(run_usd.to_owned()),
             name => find_variable(name),
         });
         let folder = tempfile::tempdir().unwrap();
@@ -457,7 +457,7 @@ mod tests {
             line.contains(r#""level":"WARN""#) && line.contains(r#""models":"mine""#),
             "{line}"
         );
-        assert!(line.contains("DJINN_USER_DAY_USD does not limit them"), "{line}");
+        assert!(line.contains("DJINN_LIMITS__USER_DAY_USD does not limit them"), "{line}");
         let (_, lines) = start_with_limits("mine", "", "");
         assert!(lines.len() == 1 && lines[0].contains(r#""level":"INFO""#), "{lines:?}");
         assert_eq!(start_with_limits("gpt-4.1", "10 if priced", "").1, [""; 0]);

@@ -40,7 +40,7 @@ impl Chain {
         site.put("/page", "text/html", &page);
         let origin = site.url.clone();
         let world = World::start_with(|options, _| {
-            options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+            options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
             options.vars.push(("DJINN_EGRESS_ORIGINS", origin));
             options.djinn = Djinn::new().with_sandbox(sandbox);
         })

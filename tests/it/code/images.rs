@@ -21,7 +21,7 @@ async fn attached_image_that_is_too_large_is_shown_smaller_and_a_long_one_in_par
     let sandbox = open_sandbox(&scratch);
     let world = World::start_with(|options, model| {
         let sees = json!({"key": "env:OPENAI_API_KEY", "images": true});
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
         options.vars.push(("OPENAI_API_KEY", KEY.to_owned()));
         options.vars.push(("DJINN_MODELS", models(model, &sees)));
         options.djinn = Djinn::new().with_sandbox(sandbox);

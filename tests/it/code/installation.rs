@@ -47,7 +47,7 @@ impl Sandbox for Installing {
 /// Asks a model that reads a document, and has an agent run a block.
 async fn ask(sandbox: Installing) -> (World, Vec<Frame>) {
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
         options.djinn = Djinn::new().with_sandbox(Arc::new(sandbox));
     })
     .await;

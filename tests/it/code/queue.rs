@@ -15,7 +15,7 @@ async fn code_that_waits_shows_its_place_in_line_and_then_runs() {
     let scratch = TempDir::new().unwrap();
     let sandbox = Arc::into_inner(open_sandbox(&scratch)).unwrap().with_jobs_at_once(1);
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_OFFERED_AGENTS", "all".to_owned()));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
         options.djinn = Djinn::new().with_sandbox(Arc::new(sandbox));
     })
     .await;

@@ -168,7 +168,7 @@ fn problems_of(text: &str) -> Vec<String> {
 #[test]
 fn what_exists_may_be_named() {
     for text in [
-        "`DJINN_MAX_STEPS`, DJINN_HOME=x, all of `DJINN_USER_` and `DJINN_` itself.",
+        "`DJINN_LIMITS__MAX_STEPS`, DJINN_HOME=x, all of `DJINN_LIMITS__` and `DJINN_` itself.",
         "`run.started`, `run.handed_over`, the record `model.replied`; `run.rs`, `plan.title`, `a.b.ed`.",
         "409 `run_ended`, 404 (`run_not_found`) or 400 `too_long`, `bad_id` or `unknown_style`.",
         "| 409 | `run_ended` |",

@@ -35,7 +35,10 @@ fn named_variables(source: &Source) -> Vec<String> {
 #[test]
 fn a_variable_that_is_read_past_the_tables_is_noticed() {
     let found = |text| named_variables(&Source::parse("a.rs", text));
-    one(found("fn f() { var(\"DJINN_MAX_STEPS\"); }"), "a.rs:1 names \"DJINN_MAX_STEPS\"");
+    one(
+        found("fn f() { var(\"DJINN_LIMITS__MAX_STEPS\"); }"),
+        "a.rs:1 names \"DJINN_LIMITS__MAX_STEPS\"",
+    );
     one(found("const NAME: &str = \"DJINN_AUTH\";"), "names \"DJINN_AUTH\"");
     none(found("/// Reads `DJINN_AUTH`.\nfn f() { g(\"DJINN_AUTH must be set\"); }"));
     none(found("#[cfg(test)]\nmod tests {\n    const N: &str = \"DJINN_AUTH\";\n}\n"));

@@ -193,7 +193,7 @@ async fn links_are_open_under_every_way_of_telling_callers_apart() {
 #[tokio::test]
 async fn without_a_key_there_are_no_links_and_no_such_route() {
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_REQUESTS", APPROVAL.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", APPROVAL.to_owned()));
         options.vars.push(("DJINN_LINK_KEY", " ".to_owned()));
     })
     .await;

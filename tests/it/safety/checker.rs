@@ -55,8 +55,8 @@ async fn checker(decide_by: Decide) -> (String, Asked) {
 
 async fn world(url: &str, vars: &[(&'static str, &str)]) -> World {
     World::start_with(|options, _| {
-        options.vars.push(("DJINN_CONTENT_CHECKER", url.to_owned()));
-        options.vars.push(("DJINN_CONTENT_CHECKER_KEY", "env:CHECKER".to_owned()));
+        options.vars.push(("DJINN_SAFETY__CONTENT_CHECKER", url.to_owned()));
+        options.vars.push(("DJINN_SAFETY__CONTENT_CHECKER_KEY", "env:CHECKER".to_owned()));
         options.vars.push(("CHECKER", "checker-key-1".to_owned()));
         options.vars.extend(vars.iter().map(|(name, value)| (*name, (*value).to_owned())));
     })
@@ -175,7 +175,7 @@ const BROKEN: [(&str, &str); 10] = [
 #[tokio::test]
 async fn without_a_verdict_nothing_passes() {
     let (url, _) = checker(broken).await;
-    let world = world(&url, &[("DJINN_CONTENT_CHECKER_TIMEOUT_MS", "200")]).await;
+    let world = world(&url, &[("DJINN_SAFETY__CONTENT_CHECKER_TIMEOUT_MS", "200")]).await;
     for (nth, (text, says)) in BROKEN.into_iter().enumerate() {
         let answer = world.post("/runs", &json!({"question": text})).await;
         assert_eq!(answer.status, 503, "{text}: {}", answer.text);
@@ -199,8 +199,10 @@ async fn without_a_verdict_nothing_passes() {
 #[tokio::test]
 async fn a_deployment_may_let_pass_what_has_no_verdict() {
     let (url, _) = checker(broken).await;
-    let vars =
-        [("DJINN_CONTENT_CHECKER_TIMEOUT_MS", "200"), ("DJINN_CONTENT_CHECKER_FAILS", "open")];
+    let vars = [
+        ("DJINN_SAFETY__CONTENT_CHECKER_TIMEOUT_MS", "200"),
+        ("DJINN_SAFETY__CONTENT_CHECKER_FAILS", "open"),
+    ];
     let world = world(&url, &vars).await;
     for (nth, (text, _)) in BROKEN.into_iter().enumerate() {
         world.model.on(text).reply(text);

@@ -11,8 +11,8 @@ async fn world() -> World {
 async fn world_that_sums_up(when: &str) -> World {
     World::start_with(|options, _| {
         let list = json!(["make a bomb", "炸弹"]).to_string();
-        options.vars.push(("DJINN_DENY_LIST", list));
-        options.vars.push(("DJINN_SUMMARY", when.to_owned()));
+        options.vars.push(("DJINN_SAFETY__DENY_LIST", list));
+        options.vars.push(("DJINN_MODES__SUMMARY", when.to_owned()));
     })
     .await
 }
@@ -108,9 +108,9 @@ async fn a_summary_with_a_denied_phrase_is_not_replaced_by_earlier_words() {
 async fn a_persons_answer_with_a_denied_phrase_is_not_taken_and_may_be_given_again() {
     let world = World::start_with(|options, _| {
         let list = json!(["make a bomb"]).to_string();
-        options.vars.push(("DJINN_DENY_LIST", list));
+        options.vars.push(("DJINN_SAFETY__DENY_LIST", list));
         let human_requests = json!({"enabled": true, "require-confirmation-tools": ["file_tool"]});
-        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_string()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_string()));
     })
     .await;
     let page = json!({"command": "upload", "filename": "a.md", "content": "A"});

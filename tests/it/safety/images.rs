@@ -82,7 +82,7 @@ async fn made_up_images_of_an_answer_are_links_in_every_protocol_and_every_piece
 async fn plans_tasks_and_questions_have_no_made_up_images_either() {
     let world = World::start_with(|options: &mut Options, _| {
         let clarify = r#"{"clarify": true, "timeout": 0}"#;
-        options.vars.push(("DJINN_HUMAN_REQUESTS", clarify.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", clarify.to_owned()));
     })
     .await;
     let image = format!("![a]({SECRET})");

@@ -144,7 +144,7 @@ struct Deployment {
 }
 
 impl Deployment {
-    /// `human_requests` is its `DJINN_HUMAN_REQUESTS`.
+    /// `human_requests` is its `DJINN_PEOPLE__REQUESTS`.
     async fn start(human_requests: &str) -> Self {
         let model = ScriptedModel::start().await.unwrap();
         model.on_request(|_| true).respond_with(model::obey).always();
@@ -154,7 +154,7 @@ impl Deployment {
             ("OPENAI_API_KEY", crate::world::KEY.to_owned()),
             ("OPENAI_BASE_URL", model.base_url()),
             ("OPENAI_MODEL", "scripted".to_owned()),
-            ("DJINN_HUMAN_REQUESTS", human_requests.to_owned()),
+            ("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()),
         ];
         let ledger = Ledger::default();
         let mail = LedgerTool {

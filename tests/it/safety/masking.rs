@@ -28,9 +28,9 @@ fn customers() -> String {
 async fn world(language: &'static str, mask: &'static str) -> World {
     World::start_with(|options, _| {
         options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
-        options.vars.push(("DJINN_MASK_PII", mask.to_owned()));
-        options.vars.push(("DJINN_MAX_OBSERVE", "1000".to_owned()));
-        options.vars.push(("DJINN_SUMMARY", "always".to_owned()));
+        options.vars.push(("DJINN_SAFETY__MASK_PII", mask.to_owned()));
+        options.vars.push(("DJINN_LIMITS__MAX_OBSERVE", "1000".to_owned()));
+        options.vars.push(("DJINN_MODES__SUMMARY", "always".to_owned()));
     })
     .await
 }

@@ -76,10 +76,10 @@ async fn world(by: By, human_requests: &str) -> (World, Asked) {
     let (url, asked) = checker().await;
     let world = World::start_with(|options: &mut Options, _| {
         options.vars.push(match by {
-            By::DenyList => ("DJINN_DENY_LIST", json!([DENIED]).to_string()),
-            By::Checker => ("DJINN_CONTENT_CHECKER", url),
+            By::DenyList => ("DJINN_SAFETY__DENY_LIST", json!([DENIED]).to_string()),
+            By::Checker => ("DJINN_SAFETY__CONTENT_CHECKER", url),
         });
-        options.vars.push(("DJINN_HUMAN_REQUESTS", human_requests.to_owned()));
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()));
     });
     (world.await, asked)
 }

@@ -112,7 +112,7 @@ async fn where_people_are_asked_they_decide_about_an_address_that_nobody_named()
         options.vars.push(("DJINN_EGRESS_ORIGINS", site.url.clone()));
         options
             .vars
-            .push(("DJINN_HUMAN_REQUESTS", r#"{"enabled": true, "timeout": 0}"#.to_owned()));
+            .push(("DJINN_PEOPLE__REQUESTS", r#"{"enabled": true, "timeout": 0}"#.to_owned()));
     })
     .await;
     at(&world.model, "")

@@ -1,4 +1,4 @@
-//! `DJINN_HUMAN_REQUESTS`: the settings of human requests, for all modes and by mode.
+//! `DJINN_PEOPLE__REQUESTS`: the settings of human requests, for all modes and by mode.
 
 use std::collections::BTreeMap;
 

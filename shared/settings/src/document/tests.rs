@@ -3,17 +3,17 @@ use serde_json::json;
 use super::*;
 
 static ROWS: &[&Setting] = &[
-    &Setting::choice("LANGUAGE", &["en", "zh"]).in_file("language"),
-    &Setting::number("MAX_STEPS", 1, 1_000).in_file("limits.max_steps"),
-    &Setting::money("MAX_USD").in_file("limits.max_usd"),
-    &Setting::money_limit("USER_DAY_USD").in_file("limits.user_day_usd"),
-    &Setting::switch("MASK_PII").in_file("safety.mask_pii"),
-    &Setting::form("CHECKER_KEY", "`env:NAME` or `secret:NAME`")
+    &Setting::choice("DJINN_LANGUAGE", &["en", "zh"]).in_file("language"),
+    &Setting::number("DJINN_LIMITS__MAX_STEPS", 1, 1_000).in_file("limits.max_steps"),
+    &Setting::money("DJINN_LIMITS__MAX_USD").in_file("limits.max_usd"),
+    &Setting::money_limit("DJINN_LIMITS__USER_DAY_USD").in_file("limits.user_day_usd"),
+    &Setting::switch("DJINN_SAFETY__MASK_PII").in_file("safety.mask_pii"),
+    &Setting::form("DJINN_SAFETY__CONTENT_CHECKER__KEY", "`env:NAME` or `secret:NAME`")
         .mark_secret()
         .in_file("safety.content_checker.key"),
     &file::MODELS,
     &file::ROLES,
-    &Setting::json("DENY_LIST", "a list of phrases").in_file("safety.deny_list"),
+    &Setting::json("DJINN_SAFETY__DENY_LIST", "a list of phrases").in_file("safety.deny_list"),
     &Setting::text("DJINN_TABLE"),
 ];
 
@@ -50,17 +50,17 @@ tools = [{ name = "a" },
 fn fields_are_the_texts_that_rows_read() {
     let document = read(WHOLE, &[]).unwrap();
     for (name, text) in [
-        ("LANGUAGE", "zh"),
-        ("MAX_STEPS", "10"),
-        ("MAX_USD", "0.25"),
-        ("USER_DAY_USD", "10 if priced"),
-        ("MASK_PII", "1"),
-        ("DENY_LIST", r#"["one","two"]"#),
-        ("CHECKER_KEY", "env:KEY"),
+        ("DJINN_LANGUAGE", "zh"),
+        ("DJINN_LIMITS__MAX_STEPS", "10"),
+        ("DJINN_LIMITS__MAX_USD", "0.25"),
+        ("DJINN_LIMITS__USER_DAY_USD", "10 if priced"),
+        ("DJINN_SAFETY__MASK_PII", "1"),
+        ("DJINN_SAFETY__DENY_LIST", r#"["one","two"]"#),
+        ("DJINN_SAFETY__CONTENT_CHECKER__KEY", "env:KEY"),
     ] {
         assert_eq!(document.find_text(name), Some(text), "{name}");
     }
-    assert_eq!(read("", &[]).unwrap().find_text("LANGUAGE"), None);
+    assert_eq!(read("", &[]).unwrap().find_text("DJINN_LANGUAGE"), None);
 }
 
 #[test]
@@ -92,7 +92,11 @@ fn variables_override_fields() {
         ("DJINN_ROLES", r#"{"default":"main"}"#),
     ];
     let document = read(WHOLE, &environment).unwrap();
-    for (name, text) in [("MAX_STEPS", "20"), ("MASK_PII", "1"), ("DENY_LIST", r#"["three"]"#)] {
+    for (name, text) in [
+        ("DJINN_LIMITS__MAX_STEPS", "20"),
+        ("DJINN_SAFETY__MASK_PII", "1"),
+        ("DJINN_SAFETY__DENY_LIST", r#"["three"]"#),
+    ] {
         assert_eq!(document.find_text(name), Some(text), "{name}");
     }
     let models: Value = serde_json::from_str(document.find_text("DJINN_MODELS").unwrap()).unwrap();

@@ -59,98 +59,98 @@ settings_table! {
     PUBLIC_URL = Setting::form("DJINN_PUBLIC_URL", "a URL").with_parameter("PublicUrl");
 
     /// Maximum model replies of a run's own agent. The own agent of a planned run is the planner.
-    MAX_STEPS = Setting::number("DJINN_MAX_STEPS", 1, 1_000)
+    MAX_STEPS = Setting::number("DJINN_LIMITS__MAX_STEPS", 1, 1_000)
         .with_default("40").in_file("limits.max_steps").with_parameter("MaxSteps");
 
     /// Maximum tool calls of the agent in a run without a plan, or of each task in a plan. At the limit, the
     /// run sums up its results. A repeat after an interrupt counts once.
-    MAX_TOOL_CALLS = Setting::number("DJINN_MAX_TOOL_CALLS", 1, 100_000)
+    MAX_TOOL_CALLS = Setting::number("DJINN_LIMITS__MAX_TOOL_CALLS", 1, 100_000)
         .with_default("200").in_file("limits.max_tool_calls").with_parameter("MaxToolCalls");
 
     /// Maximum input and output tokens of a run, including tasks.
-    MAX_TOKENS = Setting::number("DJINN_MAX_TOKENS", 1_000, 1_000_000_000_000)
+    MAX_TOKENS = Setting::number("DJINN_LIMITS__MAX_TOKENS", 1_000, 1_000_000_000_000)
         .with_default("50000000").in_file("limits.max_tokens").with_parameter("MaxTokens");
 
     /// Maximum seconds of a run. The last fifth, at most two minutes, is reserved for the summary.
-    MAX_SECONDS = Setting::number("DJINN_MAX_SECONDS", 1, 604_800)
+    MAX_SECONDS = Setting::number("DJINN_LIMITS__MAX_SECONDS", 1, 604_800)
         .with_default("86400").in_file("limits.max_seconds").with_parameter("MaxSeconds");
 
     /// Maximum steps of a plan.
-    MAX_PLAN_STEPS = Setting::number("DJINN_MAX_PLAN_STEPS", 1, 1_000)
+    MAX_PLAN_STEPS = Setting::number("DJINN_LIMITS__MAX_PLAN_STEPS", 1, 1_000)
         .with_default("100").in_file("limits.max_plan_steps").with_parameter("MaxPlanSteps");
 
     /// Maximum tasks of a run at work at the same time; other tasks wait.
-    MAX_PARALLEL_TASKS = Setting::number("DJINN_MAX_PARALLEL_TASKS", 1, 1_000)
+    MAX_PARALLEL_TASKS = Setting::number("DJINN_LIMITS__MAX_PARALLEL_TASKS", 1, 1_000)
         .with_default("10").in_file("limits.max_parallel_tasks").with_parameter("MaxParallelTasks");
 
     /// Maximum model replies of one task.
-    MAX_TASK_STEPS = Setting::number("DJINN_MAX_TASK_STEPS", 1, 1_000)
+    MAX_TASK_STEPS = Setting::number("DJINN_LIMITS__MAX_TASK_STEPS", 1, 1_000)
         .with_default("40").in_file("limits.max_task_steps").with_parameter("MaxTaskSteps");
 
     /// Maximum rounds of tasks in a planned run. At the limit, the run sums up its results.
-    MAX_ROUNDS = Setting::number("DJINN_MAX_ROUNDS", 1, 100)
+    MAX_ROUNDS = Setting::number("DJINN_LIMITS__MAX_ROUNDS", 1, 100)
         .with_default("40").in_file("limits.max_rounds").with_parameter("MaxRounds");
 
     /// Maximum model replies of a planned run and all tasks together.
-    MAX_RUN_STEPS = Setting::number("DJINN_MAX_RUN_STEPS", 1, 100_000)
+    MAX_RUN_STEPS = Setting::number("DJINN_LIMITS__MAX_RUN_STEPS", 1, 100_000)
         .with_default("10000").in_file("limits.max_run_steps").with_parameter("MaxRunSteps");
 
     /// `1` ends a planned run as soon as all steps of the plan are completed, without another call of the
     /// planner.
-    CLOSE_UPDATE = Setting::switch("DJINN_CLOSE_UPDATE")
+    CLOSE_UPDATE = Setting::switch("DJINN_MODES__CLOSE_UPDATE")
         .with_default("0").in_file("modes.close_update").with_parameter("CloseUpdate");
 
     /// The condition for a closing model call that writes the answer of a run without a plan. `when_needed`:
     /// after incomplete work, or if the last reply is blank or the end of a cut reply. `always`: also after
     /// all work of more than one reply.
-    SUMMARY = Setting::choice("DJINN_SUMMARY", &["when_needed", "always"])
+    SUMMARY = Setting::choice("DJINN_MODES__SUMMARY", &["when_needed", "always"])
         .with_default("when_needed").in_file("modes.summary").with_parameter("Summary");
 
     /// The plans with digital employees for tasks: every plan (`1`), none (`0`), or plans from JoyAgent's
     /// protocols (`joyagent`). Each task costs a small model call.
-    DIGITAL_EMPLOYEES = Setting::choice("DJINN_DIGITAL_EMPLOYEES", &["1", "0", "joyagent"])
+    DIGITAL_EMPLOYEES = Setting::choice("DJINN_MODES__DIGITAL_EMPLOYEES", &["1", "0", "joyagent"])
         .with_default("0").in_file("modes.digital_employees").with_parameter("DigitalEmployees");
 
     /// `1` keeps a task's tool calls and results out of the run's conversation; `0` adds shortened copies.
-    CLEAR_TOOL_CONTEXT = Setting::switch("DJINN_CLEAR_TOOL_CONTEXT")
+    CLEAR_TOOL_CONTEXT = Setting::switch("DJINN_MEMORY__CLEAR_TOOL_CONTEXT")
         .with_default("1").in_file("memory.clear_tool_context").with_parameter("ClearToolContext");
 
     /// Maximum tool calls of one reply at the same time.
-    MAX_PARALLEL_TOOL_CALLS = Setting::number("DJINN_MAX_PARALLEL_TOOL_CALLS", 1, 64)
+    MAX_PARALLEL_TOOL_CALLS = Setting::number("DJINN_LIMITS__MAX_PARALLEL_TOOL_CALLS", 1, 64)
         .with_default("4").in_file("limits.max_parallel_tool_calls").with_parameter("MaxParallelToolCalls");
 
     /// Maximum calls at the same time for single tools. Other tools have no limit of their own.
     MAX_PARALLEL_PER_TOOL = Setting::form(
-        "DJINN_MAX_PARALLEL_PER_TOOL",
+        "DJINN_LIMITS__MAX_PARALLEL_PER_TOOL",
         "tools with their maximum calls at the same time, 1-64, such as `file_tool=2,web_fetch=4`",
     ).in_file("limits.max_parallel_per_tool").with_parameter("MaxParallelPerTool");
 
     /// Maximum characters of a tool result for the model. The complete result is stored in a file.
-    MAX_OBSERVE = Setting::number("DJINN_MAX_OBSERVE", 1_000, 1_000_000)
+    MAX_OBSERVE = Setting::number("DJINN_LIMITS__MAX_OBSERVE", 1_000, 1_000_000)
         .with_default("10000").in_file("limits.max_observe").with_parameter("MaxObserve");
 
     /// Percent of the model's `max_input_tokens` that a conversation may use. Above this limit, a model sums
     /// up the older turns.
-    COMPACT_AT = Setting::number("DJINN_COMPACT_AT", 50, 95)
+    COMPACT_AT = Setting::number("DJINN_MEMORY__COMPACT_AT", 50, 95)
         .with_default("80").in_file("memory.compact_at").with_parameter("CompactAt");
 
     /// The number of newest turns without a summary, while they use at most half of `max_input_tokens`.
-    KEEP_TURNS = Setting::number("DJINN_KEEP_TURNS", 1, 100)
+    KEEP_TURNS = Setting::number("DJINN_MEMORY__KEEP_TURNS", 1, 100)
         .with_default("4").in_file("memory.keep_turns").with_parameter("KeepTurns");
 
     /// `1` replaces URLs of 64 bytes and more by placeholders such as `https://0` for models. Tools, answers
     /// and clients always receive the full URLs.
-    COMPRESS_URLS = Setting::switch("DJINN_COMPRESS_URLS")
+    COMPRESS_URLS = Setting::switch("DJINN_MEMORY__COMPRESS_URLS")
         .with_default("1").in_file("memory.compress_urls").with_parameter("CompressUrls");
 
     /// `1` masks e-mail addresses and phone, ID and bank-card numbers in tool results. Models then receive no
     /// images, because images cannot be masked.
-    MASK_PII = Setting::switch("DJINN_MASK_PII").with_default("0").in_file("safety.mask_pii").with_parameter("MaskPii");
+    MASK_PII = Setting::switch("DJINN_SAFETY__MASK_PII").with_default("0").in_file("safety.mask_pii").with_parameter("MaskPii");
 
     /// The conditions for human requests: for all agents, and under `agents` by kind of agent. See
     /// docs/people.md for the fields. Unset: no requests.
     HUMAN_REQUESTS = Setting::json(
-        "DJINN_HUMAN_REQUESTS",
+        "DJINN_PEOPLE__REQUESTS",
         "a JSON object as described in docs/people.md",
     ).in_file("people.requests").with_parameter("HumanRequests");
 
@@ -162,7 +162,7 @@ settings_table! {
     ).mark_secret().with_parameter("LinkKey");
 
     /// Maximum lifetime of a response link in seconds. A link ends with the human request.
-    LINK_TTL_S = Setting::number("DJINN_LINK_TTL_S", 60, 31_622_400)
+    LINK_TTL_S = Setting::number("DJINN_PEOPLE__LINK_TTL_S", 60, 31_622_400)
         .with_default("604800").in_file("people.link_ttl_s").with_parameter("LinkTtlSeconds");
 
     /// The origin and path of signed links, if different from `DJINN_PUBLIC_URL` and the host of requests.

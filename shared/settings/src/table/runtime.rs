@@ -7,28 +7,28 @@ settings_table! {
     "runtime": "Waiting times of drivers, limits of runs and users, retention of journals.";
 
     /// Maximum US dollars for the model calls of a run, including tasks.
-    MAX_USD = Setting::money("DJINN_MAX_USD").in_file("limits.max_usd").with_parameter("MaxUsd");
+    MAX_USD = Setting::money("DJINN_LIMITS__MAX_USD").in_file("limits.max_usd").with_parameter("MaxUsd");
 
     /// Maximum tokens of one user's model calls per day (UTC).
-    USER_DAY_TOKENS = Setting::number("DJINN_USER_DAY_TOKENS", 1_000, 1_000_000_000_000)
+    USER_DAY_TOKENS = Setting::number("DJINN_LIMITS__USER_DAY_TOKENS", 1_000, 1_000_000_000_000)
         .with_deployed_default("20000000").in_file("limits.user_day_tokens").with_parameter("UserDayTokens");
 
     /// Maximum US dollars of one user's model calls per day (UTC). With ` if priced`, models without a price
     /// count as free; otherwise, each model must have a price.
-    USER_DAY_USD = Setting::money_limit("DJINN_USER_DAY_USD")
+    USER_DAY_USD = Setting::money_limit("DJINN_LIMITS__USER_DAY_USD")
         .with_deployed_default("10 if priced").in_file("limits.user_day_usd").with_parameter("UserDayUsd");
 
     /// Maximum runs that one user may start per clock minute.
-    USER_RUNS_PER_MINUTE = Setting::number("DJINN_USER_RUNS_PER_MINUTE", 1, 100_000)
+    USER_RUNS_PER_MINUTE = Setting::number("DJINN_LIMITS__USER_RUNS_PER_MINUTE", 1, 100_000)
         .with_deployed_default("30").in_file("limits.user_runs_per_minute").with_parameter("UserRunsPerMinute").for_agent_only();
 
     /// Maximum runs of one user at work at the same time.
-    USER_RUNS_AT_ONCE = Setting::number("DJINN_USER_RUNS_AT_ONCE", 1, 1_000)
+    USER_RUNS_AT_ONCE = Setting::number("DJINN_LIMITS__USER_RUNS_AT_ONCE", 1, 1_000)
         .with_deployed_default("10").in_file("limits.user_runs_at_once").with_parameter("UserRunsAtOnce");
 
     /// Maximum streams of one user at the same time, across all processes. The limit costs two writes per
     /// stream, and a read every ten seconds for streams that follow a run.
-    USER_STREAMS = Setting::number("DJINN_USER_STREAMS", 1, 1_000)
+    USER_STREAMS = Setting::number("DJINN_LIMITS__USER_STREAMS", 1, 1_000)
         .with_deployed_default("20").in_file("limits.user_streams").with_parameter("UserStreams").for_agent_only();
 
     /// Days that a journal is kept after the end of the run.
@@ -47,7 +47,7 @@ settings_table! {
 
     /// Seconds that a run waits for an overloaded or unavailable provider, from the first failure. Then users
     /// are asked to continue or stop. A wait of more than 20 s costs nothing.
-    PROVIDER_PATIENCE_SECONDS = Setting::number("DJINN_PROVIDER_PATIENCE_SECONDS", 1, 86_400)
+    PROVIDER_PATIENCE_SECONDS = Setting::number("DJINN_LIMITS__PROVIDER_PATIENCE_SECONDS", 1, 86_400)
         .with_default("900").in_file("limits.provider_patience_seconds").with_parameter("ProviderPatienceSeconds");
 
     /// `1` on a laptop, where all callers are the same user and the app answers CORS.

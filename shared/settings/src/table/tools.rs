@@ -17,7 +17,7 @@ settings_table! {
         .with_parameter("Agents");
 
     /// The agents available to every run: names separated by commas, or `all`.
-    OFFERED_AGENTS = Setting::form("DJINN_OFFERED_AGENTS", "names separated by commas, or `all`")
+    OFFERED_AGENTS = Setting::form("DJINN_AGENTS__OFFERED", "names separated by commas, or `all`")
         .in_file("agents.offered").with_parameter("OfferedAgents");
 
     /// Folders of prompts that replace built-in prompts of the same name, separated by colons. The last
@@ -32,24 +32,24 @@ settings_table! {
         .with_default("jail").without_parameter("on a laptop only");
 
     /// At most 500 phrases that neither users nor models may write.
-    DENY_LIST = Setting::json("DJINN_DENY_LIST", "a JSON list of phrases")
+    DENY_LIST = Setting::json("DJINN_SAFETY__DENY_LIST", "a JSON list of phrases")
         .mark_secret().in_file("safety.deny_list").with_parameter("DenyList");
 
     /// Your own content checker, called for texts of users and models.
     CONTENT_CHECKER = Setting::form(
-        "DJINN_CONTENT_CHECKER",
+        "DJINN_SAFETY__CONTENT_CHECKER",
         "an http or https URL without a user or a password",
     ).mark_secret().in_file("safety.content_checker").with_parameter("ContentChecker");
 
     /// The location of the checker's key, sent as a bearer token.
-    CONTENT_CHECKER_KEY = Setting::form("DJINN_CONTENT_CHECKER_KEY", "`env:NAME` or `secret:NAME`")
+    CONTENT_CHECKER_KEY = Setting::form("DJINN_SAFETY__CONTENT_CHECKER_KEY", "`env:NAME` or `secret:NAME`")
         .mark_secret().in_file("safety.content_checker_key").with_parameter("ContentCheckerKey");
 
     /// The checker's timeout in milliseconds.
-    CONTENT_CHECKER_TIMEOUT_MS = Setting::number("DJINN_CONTENT_CHECKER_TIMEOUT_MS", 100, 10_000)
+    CONTENT_CHECKER_TIMEOUT_MS = Setting::number("DJINN_SAFETY__CONTENT_CHECKER_TIMEOUT_MS", 100, 10_000)
         .with_default("3000").in_file("safety.content_checker_timeout_ms").with_parameter("ContentCheckerTimeoutMs");
 
     /// The handling of texts without a verdict: blocked (`closed`) or allowed (`open`).
-    CONTENT_CHECKER_FAILS = Setting::choice("DJINN_CONTENT_CHECKER_FAILS", &["closed", "open"])
+    CONTENT_CHECKER_FAILS = Setting::choice("DJINN_SAFETY__CONTENT_CHECKER_FAILS", &["closed", "open"])
         .with_default("closed").in_file("safety.content_checker_fails").with_parameter("ContentCheckerFails");
 }
