@@ -47,7 +47,7 @@ BREAKAGES = {
         ('Default: "30"', 'Default: ""', "parameter UserRunsPerMinute"),
         ('Default: "20"', 'Default: ""', "parameter UserStreams"),
         ('Default: "10"', 'Default: "0"', "parameter UserRunsAtOnce"),
-        ("PER_MINUTE: !Ref UserRunsPerMinute", "PER_MINUTE: !Ref UserRunsAtOnce", "Agent: DJINN_USER"),
+        ("PER_MINUTE: !Ref UserRunsPerMinute", "PER_MINUTE: !Ref UserRunsAtOnce", "Agent: DJINN_LIMITS__USER"),
     ],
     rules.concurrency_is_bounded_if_asked_for: [
         ("[HasExecutorBound, !Ref ExecutorConcurrency,", "[HasExecutorBound, 0,", "Executor: Res"),

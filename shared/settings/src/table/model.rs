@@ -63,7 +63,7 @@ pub mod member {
         MAX_TOKENS = Setting::number("max_tokens", 1, 1_000_000)
             .with_default("16384").without_parameter(MEMBER);
 
-        /// Maximum input tokens. At `DJINN_MEMORY__COMPACT_AT` percent, older turns are summed up. Longer requests
+        /// Maximum input tokens. At `memory.compact_at` percent, older turns are summed up. Longer requests
         /// are shortened, oldest parts first.
         MAX_INPUT_TOKENS = Setting::number("max_input_tokens", 1_000, 100_000_000)
             .with_default("100000").without_parameter(MEMBER);
