@@ -1,5 +1,6 @@
 //! Modes over HTTP: agents that users start, with arguments, in every protocol.
 
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -189,4 +190,46 @@ async fn mode_of_a_deployment_may_plan() {
     assert!(of("").system().contains("You plan surveys."), "{}", of("").system());
     let tools: Vec<&str> = of("s1.1").tools().iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(tools, ["researcher"]);
+}
+
+/// A mode that must write a file, which ends it.
+const CLERK: &str =
+    "entry: true\nagent_type: 8\ntools: [file_tool]\ntool_choice: smart\nstop_at: [file_tool]\n";
+
+#[tokio::test]
+async fn result_of_a_tool_in_stop_at_is_the_answer_of_a_mode_in_every_protocol() {
+    let folder = TempDir::new().unwrap();
+    add_agent(&folder, "clerk", CLERK, "You file.");
+    let world = start(&folder).await;
+    let file = |name: &str| {
+        let content = "region,growth\nEast,4\n";
+        json!({"command": "upload", "filename": name, "description": "The growth.", "content": content})
+    };
+    let write = |model: &ScriptedModel| {
+        // A failed call lets the agent go on.
+        at(model, "")
+            .say("I write it.")
+            .call("file_tool", file("../growth.csv"))
+            .then()
+            .call("file_tool", file("growth.csv"));
+    };
+    write(&world.model);
+    let frames = ask(&world, &json!({"question": QUESTION, "mode": "clerk"})).await;
+    let ended = frames.last().unwrap().json();
+    assert_eq!(ended["status"], "finished", "{ended}");
+    assert!(ended["answer"].as_str().unwrap().contains("growth.csv"), "{ended}");
+    assert_eq!(ended["files"][0]["name"], "growth.csv");
+    let requests = world.model.requests();
+    assert_eq!(requests.len(), 2, "neither a turn nor a closing call follows the result");
+    let choices: Vec<_> = requests.iter().map(|request| request.tool_choice()).collect();
+    assert_eq!(choices, [Some("required"), Some("required")]);
+
+    write(&world.model);
+    let body = json!({"query": QUESTION, "sessionId": "s2", "requestId": "r2", "agentType": 8, "isStream": true});
+    let stream = world.ask_with(world.request(reqwest::Method::POST, "/AutoAgent").json(&body));
+    let frames = stream.await.rest().await;
+    let last = frames.last().unwrap().raw().clone();
+    assert_eq!(last["finish"], true, "{last}");
+    assert!(last["result"].as_str().unwrap().contains("growth.csv"), "{last}");
+    assert_eq!(world.model.requests().len(), 4);
 }

@@ -1,6 +1,6 @@
 //! An agent for calls by other agents, with the note tool and itself as tools.
 
-use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, ToolChoiceRule};
 use djinn_core::language::Language;
 use djinn_core::settings::{Machine, Role};
 use djinn_core::tool::{EffectClass, Risk, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
@@ -74,6 +74,8 @@ impl Tool for Clerk {
             entry: false,
             title: None,
             agent_type: None,
+            tool_choice: ToolChoiceRule::Auto,
+            stop_at: Vec::new(),
         })
     }
 }

@@ -87,13 +87,21 @@ fn check_tools(
         })
         .collect();
     problems.extend(check_file_calls(agent, known_tools));
-    if let Some(first) = &agent.spec.first_tool
-        && !agent.spec.tools.contains(first)
-        && !(is_known(first) && agent.spec.tools.iter().any(|tool| tool == ALL_TOOLS))
-    {
-        let rule = format!("`first_tool` is {}, which is not among `tools`", quote(first));
-        problems.push(agent.problem_at(agent.line_of("first_tool"), rule));
+    let is_offered = |name: &str| {
+        let tools = &agent.spec.tools;
+        let has_all = tools.iter().any(|tool| tool == ALL_TOOLS);
+        tools.iter().any(|tool| tool == name) || (has_all && is_known(name))
+    };
+    let not_offered = |key: &str, name: &str, line: usize| {
+        let rule = format!("`{key}` names {}, which is not among `tools`", quote(name));
+        agent.problem_at(line, rule)
+    };
+    if let Some(first) = agent.spec.first_tool.as_deref().filter(|first| !is_offered(first)) {
+        problems.push(not_offered("first_tool", first, agent.line_of("first_tool")));
     }
+    let stop_at = agent.with_lines("stop_at", &agent.spec.stop_at);
+    let missing = stop_at.filter(|(name, _)| !is_offered(name));
+    problems.extend(missing.map(|(name, line)| not_offered("stop_at", name, line)));
     problems
 }
 

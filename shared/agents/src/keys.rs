@@ -6,7 +6,7 @@ use crate::problem::{Fault, quote};
 use crate::yaml::KeyEntry;
 
 /// The keys of an agent.
-pub(crate) const KEYS: [&str; 19] = [
+pub(crate) const KEYS: [&str; 21] = [
     "name",
     "description",
     "tools",
@@ -26,6 +26,8 @@ pub(crate) const KEYS: [&str; 19] = [
     "entry",
     "title",
     "agent_type",
+    "tool_choice",
+    "stop_at",
 ];
 
 /// Keys of other products' agent files. Some are only two letters away from one of Djinn's keys.

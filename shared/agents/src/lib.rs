@@ -18,6 +18,7 @@ mod schema;
 mod shipped;
 mod template;
 mod template_words;
+mod tool_rules;
 mod yaml;
 
 pub use check::{RESERVED_NAMES, check_agents};

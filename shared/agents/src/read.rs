@@ -14,6 +14,7 @@ use crate::keys::sort_keys;
 use crate::parameters::{is_required_text, read_parameters, read_schema};
 use crate::problem::{Fault, FileProblem, quote};
 use crate::template::check_prompt;
+use crate::tool_rules::ToolRules;
 use crate::yaml::read_mapping;
 
 /// Maximum bytes of an agent's description for other models.
@@ -52,7 +53,8 @@ pub struct ReadAgent {
     pub warnings: Vec<String>,
     path: String,
     key_lines: BTreeMap<String, usize>,
-    tool_lines: Vec<usize>,
+    /// The lines of the names in each list.
+    name_lines: BTreeMap<&'static str, Vec<usize>>,
 }
 
 impl ReadAgent {
@@ -70,7 +72,17 @@ impl ReadAgent {
 
     /// Returns the tools that the agent is offered, each with its line.
     pub(crate) fn tools_with_lines(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.spec.tools.iter().map(String::as_str).zip(self.tool_lines.iter().copied())
+        self.with_lines("tools", &self.spec.tools)
+    }
+
+    /// Returns the names in the list of a key, each with its line.
+    pub(crate) fn with_lines<'a>(
+        &'a self,
+        key: &str,
+        names: &'a [String],
+    ) -> impl Iterator<Item = (&'a str, usize)> {
+        let lines = self.name_lines.get(key).into_iter().flatten().copied();
+        names.iter().map(String::as_str).zip(lines)
     }
 
     /// Returns a problem in a line of the file.
@@ -95,6 +107,8 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let description = read_description(&fields)?;
     let EntryKeys { entry, title, agent_type } = EntryKeys::read(&fields)?;
     let (tools, tool_lines) = fields.read_names("tools")?.into_iter().unzip();
+    let ToolRules { tool_choice, stop_at } = ToolRules::read(&fields)?;
+    let (stop_at, stop_lines) = stop_at.into_iter().unzip();
     let model = fields.read_word("model", &ROLES)?;
     let parameters = read_parameters(&fields, file.language)?;
     let (before, after) = read_file_calls(&fields)?;
@@ -104,6 +118,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let machines = Machine::ALL.map(|machine| (machine.as_str(), machine));
     let machine = fields.read_word("mode", &machines)?.unwrap_or_default();
     refuse_beside_plan(&fields, machine, &answer)?;
+    refuse_form(&fields, &answer)?;
     let context = fields.read_word("context", &CONTEXTS)?;
     let spec = AgentSpec {
         before,
@@ -130,6 +145,8 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         entry,
         title,
         agent_type,
+        tool_choice,
+        stop_at,
     };
     check_prompt(&spec.prompt, parts.prompt_line, &spec.parameters)?;
     let warn = |fault: Fault| fault.into_problem(file.path).to_string();
@@ -138,7 +155,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         warnings: ignored.into_iter().map(warn).collect(),
         path: file.path.to_owned(),
         key_lines: fields.key_lines().map(|(key, line)| (key.to_owned(), line)).collect(),
-        tool_lines,
+        name_lines: BTreeMap::from([("tools", tool_lines), ("stop_at", stop_lines)]),
     })
 }
 
@@ -246,11 +263,22 @@ fn refuse_beside_plan(
         return Ok(());
     }
     let is_set = |key: &&str| fields.find_entry(key).is_some();
-    let key = ["before", "after", "first_tool", "model"].into_iter().find(is_set);
+    let keys = ["before", "after", "first_tool", "model", "tool_choice", "stop_at"];
+    let key = keys.into_iter().find(is_set);
     let key = key.or(matches!(answer, AnswerFormat::Json(_)).then_some("answer: json"));
     let Some(key) = key else { return Ok(()) };
     let line = fields.line_of(key.split(':').next().unwrap_or_default());
     Err(Fault::new(line, format!("`{key}` is not allowed with `mode: {}`", machine.as_str())))
+}
+
+/// Rejects a form of the answer that the results of tools do not have.
+fn refuse_form(fields: &Fields, answer: &AnswerFormat) -> Result<(), Fault> {
+    match fields.find_entry("stop_at") {
+        Some(entry) if *answer != AnswerFormat::Text => {
+            Err(Fault::new(entry.line, "`stop_at` is only allowed with `answer: text`"))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Returns the answer format. `is_made` is true if a tool creates the file, under any name.

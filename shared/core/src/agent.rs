@@ -49,6 +49,13 @@ pub struct AgentSpec {
     /// The tool that the agent must call in its first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_tool: Option<String>,
+    /// The tool choice of its turns, except the last turn (default `auto`).
+    #[serde(default, skip_serializing_if = "ToolChoiceRule::is_default")]
+    pub tool_choice: ToolChoiceRule,
+    /// The tools whose results are the agent's answer: the agent ends with the first turn in which all calls
+    /// of these tools succeed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop_at: Vec<String>,
     /// The tools called with the agent's arguments before the first turn, which reads their results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
@@ -73,6 +80,43 @@ pub struct AgentSpec {
     /// The `agentType` of the mode in JoyAgent's protocol, 1-1 000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<u16>,
+}
+
+/// The rule for the tool choice of an agent's turns: the key `tool_choice` of an agent file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolChoiceRule {
+    /// The model may call tools.
+    #[default]
+    Auto,
+    /// The model must call a tool.
+    Required,
+    /// The model is offered no tools.
+    None,
+    /// The model must call a tool until it has a result that its task needs: of a tool in `stop_at`, or of any
+    /// tool if `stop_at` is empty. Then it may call tools.
+    Smart,
+}
+
+impl ToolChoiceRule {
+    /// Returns true for the rule of a file without the key.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The state of an agent before one of its turns, for the tool choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnState {
+    /// The number of the turn, from 1.
+    pub turn: u32,
+    /// The number of remaining turns, including this turn.
+    pub steps_left: u32,
+    /// True if a tool has returned a result to the agent. A user's response is not such a result.
+    pub has_result: bool,
+    /// True if a closing call writes the answer when the turns are used up.
+    pub has_closing_call: bool,
 }
 
 /// The form of an agent's answer.
@@ -115,14 +159,28 @@ impl AgentSpec {
         self.answer != AnswerFormat::Text || self.after.is_some()
     }
 
-    /// Returns the tool choice in a turn, counted from 1. `steps_left` counts the remaining turns, including
-    /// this turn. The last turn calls no tools and is for the answer.
+    /// Returns the tool choice of a turn. The last turn is free for the answer: the model need not call a tool,
+    /// and cannot if no closing call follows.
     #[must_use]
-    pub fn tool_choice(&self, turn: u32, steps_left: u32) -> ToolChoice {
-        match &self.first_tool {
-            _ if self.tools.is_empty() || steps_left <= 1 => ToolChoice::None,
-            Some(tool) if turn == 1 => ToolChoice::Named(tool.clone()),
-            Some(_) | None => ToolChoice::Auto,
+    pub fn tool_choice(&self, state: TurnState) -> ToolChoice {
+        let TurnState { turn, steps_left, has_result, has_closing_call } = state;
+        let is_last = steps_left <= 1;
+        if self.tools.is_empty() || (is_last && !has_closing_call) {
+            return ToolChoice::None;
+        }
+        match (&self.first_tool, self.tool_choice) {
+            (_, ToolChoiceRule::None) => ToolChoice::None,
+            (_, ToolChoiceRule::Required | ToolChoiceRule::Smart) if is_last => ToolChoice::Auto,
+            (Some(tool), _) if turn == 1 => ToolChoice::Named(tool.clone()),
+            (_, ToolChoiceRule::Required) => ToolChoice::Required,
+            // A result of a tool in `stop_at` would have ended the agent.
+            (_, ToolChoiceRule::Smart) if !has_result || !self.stop_at.is_empty() => {
+                ToolChoice::Required
+            }
+            (_, ToolChoiceRule::Auto | ToolChoiceRule::Smart) => ToolChoice::Auto,
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ mod attempts;
 mod file_calls;
 mod held_calls;
 mod open_turn;
+mod stop;
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,8 @@ use agent_calls::{no_run_event, stop_event};
 pub use attempts::Attempts;
 use file_calls::{Caller, read_result_after};
 pub use open_turn::AgentShare;
-use open_turn::{OpenCall, OpenTurn, requested_event, result_event};
+use open_turn::{OpenCall, OpenTurn, completed_event, requested_event, result_event};
+use stop::{is_tool_result, join_answers};
 
 use crate::agent::AgentSpec;
 use crate::conversation::{ConversationItem, Nudge, Turn};
@@ -28,7 +30,7 @@ use crate::entry::Event;
 use crate::error_code::{ErrorCode, Failure};
 use crate::human::HumanRequest;
 use crate::id::{CallId, EntryId, EntryName, MessageId};
-use crate::input::{FinishReason, ModelReplied, Reply};
+use crate::input::{FinishReason, ModelReplied};
 use crate::settings::{Role, RunSettings};
 use crate::tool::{ArgumentProblem, ToolArguments, ToolCall, ToolFailure, ToolResult};
 use djinn_text::truncate::truncate_text;
@@ -62,6 +64,10 @@ pub struct AgentLoop {
     caller: Caller,
     /// True if the agent's file defines a call with the answer.
     calls_after: bool,
+    /// The tools whose results are the agent's answer.
+    stop_at: Vec<String>,
+    /// True if a tool has returned a result to the agent.
+    has_result: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -79,6 +85,8 @@ pub struct TurnUpdate {
     pub items: Vec<ConversationItem>,
     /// True if the model has no work left.
     pub done: bool,
+    /// The results of tools in `stop_at`, which are the agent's answer.
+    pub tool_answer: Option<String>,
     /// The problem of the last reply as an answer, although the agent received the format.
     pub answer_problem: Option<String>,
     /// The human requests to send.
@@ -102,6 +110,8 @@ impl AgentLoop {
             depth,
             caller: Caller::Model,
             calls_after: false,
+            stop_at: Vec::new(),
+            has_result: false,
         }
     }
 
@@ -109,7 +119,14 @@ impl AgentLoop {
     #[must_use]
     pub fn with_agent(self, agent: Option<&AgentSpec>) -> Self {
         let calls_after = agent.is_some_and(|agent| agent.after.is_some());
-        Self { caller: Caller::first(agent), calls_after, ..self }
+        let stop_at = agent.map(|agent| agent.stop_at.clone()).unwrap_or_default();
+        Self { caller: Caller::first(agent), calls_after, stop_at, ..self }
+    }
+
+    /// Returns true if a tool has returned a result to the agent.
+    #[must_use]
+    pub fn has_result(&self) -> bool {
+        self.has_result
     }
 
     /// Returns true if the work is done, except for the call with the answer that the agent's file defines.
@@ -326,6 +343,8 @@ impl AgentLoop {
         update.answer_problem = turn.answer_problem.filter(|_| update.done);
         let calls = turn.calls.into_iter().filter_map(|open| Some((open.call, open.result?)));
         let calls: Vec<(ToolCall, ToolResult)> = calls.collect();
+        self.has_result |= calls.iter().any(|(_, result)| is_tool_result(result));
+        update.tool_answer = join_answers(&calls, &self.stop_at);
         let repetition = self.repeats.observe_calls(&calls);
         let is_unreadable = calls.iter().any(|(call, _)| is_unreadable_text(call));
         let (text, problem) = match self.caller {
@@ -370,18 +389,4 @@ fn is_unreadable_text(call: &ToolCall) -> bool {
         &call.arguments,
         ToolArguments::Malformed { problem: ArgumentProblem::WrittenAsText, .. }
     )
-}
-
-/// Returns the event of a model's reply.
-fn completed_event(message: &MessageId, reply: &Reply) -> (EntryId, Event) {
-    let event = Event::MessageCompleted {
-        message: message.clone(),
-        text: reply.text.clone(),
-        reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
-        truncated: reply.finish != FinishReason::Done,
-        finish: reply.finish,
-        answer: false,
-        usage: reply.usage,
-    };
-    (EntryId::of_message(message, EntryName::Message), event)
 }

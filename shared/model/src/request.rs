@@ -102,7 +102,9 @@ fn prepare_struct_parse(
     let may_call = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
     let mut system = request.system.clone();
     if may_call {
-        let tools = struct_parse::render_instructions(prompts, request.language, &request.tools);
+        let must_call = options::must_call(request);
+        let language = request.language;
+        let tools = struct_parse::render_instructions(prompts, language, &request.tools, must_call);
         system = format!("{system}\n\n{tools}");
     }
     let messages: Vec<ChatMessage> = history::text_messages(request, prompts);

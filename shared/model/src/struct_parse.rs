@@ -22,6 +22,7 @@ pub(crate) fn render_instructions(
     prompts: &Prompts,
     language: Language,
     tools: &[ToolSpec],
+    must_call: bool,
 ) -> String {
     let tools: Vec<Value> = tools
         .iter()
@@ -30,7 +31,7 @@ pub(crate) fn render_instructions(
             json!({"name": tool.name, "description": tool.description, "schema": schema})
         })
         .collect();
-    prompts.render(language, STRUCT_PARSE, json!({ "tools": tools }))
+    prompts.render(language, STRUCT_PARSE, json!({"tools": tools, "must_call": must_call}))
 }
 
 /// Returns a past reply in the model's own format: its text, and a block for each call.

@@ -319,6 +319,41 @@ fn values_that_may_not_stand_where_they_do() {
             "mode: plan_solve\nafter: search",
             "a.md:5: `after` is not allowed with `mode: plan_solve`",
         ),
+        (
+            "mode: plan_solve\ntools: search\nstop_at: search",
+            "a.md:6: `stop_at` is not allowed with `mode: plan_solve`",
+        ),
+        (
+            "mode: plan_solve\ntools: search\ntool_choice: smart",
+            "a.md:6: `tool_choice` is not allowed with `mode: plan_solve`",
+        ),
+        (
+            "tool_choice: always",
+            "a.md:4: `tool_choice` is the text `always`: `auto`, `required`, `none` or `smart` is \
+             expected",
+        ),
+        (
+            "tool_choice: required",
+            "a.md:4: `tool_choice` is `required`, but the agent has no `tools`",
+        ),
+        ("tool_choice: smart", "a.md:4: `tool_choice` is `smart`, but the agent has no `tools`"),
+        (
+            "tools: search\ntool_choice: none\nstop_at: search",
+            "a.md:6: `stop_at` is not allowed with `tool_choice: none`",
+        ),
+        (
+            "tools: search\nfirst_tool: search\ntool_choice: none",
+            "a.md:5: `first_tool` is not allowed with `tool_choice: none`",
+        ),
+        (
+            "tools: search\nafter: search\nstop_at:\n  - search",
+            "a.md:6: `stop_at` is not allowed with `after`",
+        ),
+        (
+            "tools: search\nstop_at: search\nanswer: json\nanswer_schema: {type: object}",
+            "a.md:5: `stop_at` is only allowed with `answer: text`",
+        ),
+        ("stop_at: [search, search]", "a.md:4: `stop_at` holds `search` twice"),
         ("before: [a, b, c, d, e, f, g, h, i]", "a.md:4: `before` names 9 tools: the limit is 8"),
         (
             "context: null",

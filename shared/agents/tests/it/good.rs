@@ -1,7 +1,7 @@
 //! Files that are read, and what is read from them.
 
 use djinn_agents::{AgentFile, read_agent};
-use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, ToolChoiceRule};
 use djinn_core::language::Language;
 use djinn_core::settings::{Machine, Role};
 use djinn_core::tool::Risk;
@@ -36,6 +36,8 @@ fn default_spec() -> AgentSpec {
         entry: false,
         title: None,
         agent_type: None,
+        tool_choice: ToolChoiceRule::Auto,
+        stop_at: Vec::new(),
     }
 }
 
@@ -116,6 +118,18 @@ risk: high";
     assert_eq!(agent.spec, expected);
     assert!(agent.warnings.is_empty());
     assert_eq!((agent.line_of("tools"), agent.line_of("risk")), (4, 26));
+}
+
+#[test]
+fn a_file_decides_when_its_agent_calls_tools_and_ends() {
+    let keys = "tools: [search, file_tool]\ntool_choice: smart\nstop_at: [file_tool]";
+    let spec = read(&with_keys(keys)).unwrap().spec;
+    assert_eq!(
+        (spec.tool_choice, spec.stop_at),
+        (ToolChoiceRule::Smart, vec!["file_tool".to_owned()])
+    );
+    let before = read(&with_keys("before: search\ntool_choice: none")).unwrap().spec;
+    assert_eq!(before.tool_choice, ToolChoiceRule::None);
 }
 
 #[test]

@@ -65,11 +65,31 @@ fn tools_that_are_not_there() {
             "a.md:6: `tools` names `serch`, which is neither a tool nor an agent: did you mean \
              `search`?",
             "a.md:7: `tools` names `nothing`, which is neither a tool nor an agent",
-            "b.md:5: `first_tool` is `file_tool`, which is not among `tools`",
-            "c.md:4: `first_tool` is `a`, which is not among `tools`",
+            "b.md:5: `first_tool` names `file_tool`, which is not among `tools`",
+            "c.md:4: `first_tool` names `a`, which is not among `tools`",
             "long-name.md:4: `tools` names `lon-name`, which is neither a tool nor an agent: did you \
              mean `long-name`?",
             "long-name.md:4: `tools` names `Read`, which is neither a tool nor an agent",
+        ]
+    );
+}
+
+#[test]
+fn results_of_a_tool_that_the_agent_is_not_offered_cannot_end_it() {
+    let none: [String; 0] = [];
+    let offered = [("a", "tools: [search, b]\nstop_at: [b]"), ("b", "tools: all\nstop_at: search")];
+    assert_eq!(problems(&offered), none);
+    let found = problems(&[
+        ("a", "tools: search\nstop_at:\n  - search\n  - file_tool"),
+        ("b", "tools: all\nstop_at: nothing"),
+        ("c", "stop_at: search"),
+    ]);
+    assert_eq!(
+        found,
+        [
+            "a.md:7: `stop_at` names `file_tool`, which is not among `tools`",
+            "b.md:5: `stop_at` names `nothing`, which is not among `tools`",
+            "c.md:4: `stop_at` names `search`, which is not among `tools`",
         ]
     );
 }
@@ -178,7 +198,7 @@ fn modes_that_go_together() {
         found,
         [
             "all.md:2: `name` is `all`, which is reserved; choose another name",
-            "c.md:5: `first_tool` is `serch`, which is not among `tools`",
+            "c.md:5: `first_tool` names `serch`, which is not among `tools`",
             "b.md:5: `agent_type` is 7, the number of the agent `a`",
         ]
     );

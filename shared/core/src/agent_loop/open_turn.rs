@@ -6,6 +6,7 @@ use crate::crash::MAX_CRASHES;
 use crate::effect::{ChildDispatch, Effect, ToolInvocation};
 use crate::entry::Event;
 use crate::id::{ChildId, EntryId, EntryName, HumanRequestId, MessageId};
+use crate::input::{FinishReason, Reply};
 use crate::tool::{
     EffectClass, OfferedTool, ToolArguments, ToolCall, ToolFailure, ToolPolicy, ToolResult,
 };
@@ -130,6 +131,20 @@ impl OpenCall {
             })
         })
     }
+}
+
+/// Returns the event of a model's reply.
+pub(super) fn completed_event(message: &MessageId, reply: &Reply) -> (EntryId, Event) {
+    let event = Event::MessageCompleted {
+        message: message.clone(),
+        text: reply.text.clone(),
+        reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
+        truncated: reply.finish != FinishReason::Done,
+        finish: reply.finish,
+        answer: false,
+        usage: reply.usage,
+    };
+    (EntryId::of_message(message, EntryName::Message), event)
 }
 
 pub(super) fn requested_event(call: &ToolCall, tool: Option<&OfferedTool>) -> (EntryId, Event) {

@@ -23,6 +23,8 @@ pub(super) enum Next {
     Continue,
     /// The agent's last message may be the answer.
     Answer,
+    /// The results of tools are the answer.
+    Stop(String),
     /// The work is done: sum up.
     Summarize,
     /// The work has reached a limit of its own: sum up the results so far.
@@ -43,10 +45,11 @@ impl WorkUpdate {
 
 impl From<TurnUpdate> for WorkUpdate {
     fn from(update: TurnUpdate) -> Self {
-        let next = match (update.done, update.items.is_empty()) {
-            (true, _) => Next::Answer,
-            (false, false) => Next::Continue,
-            (false, true) => Next::Wait,
+        let next = match (&update.tool_answer, update.done, update.items.is_empty()) {
+            (Some(answer), _, _) => Next::Stop(answer.clone()),
+            (None, true, _) => Next::Answer,
+            (None, false, false) => Next::Continue,
+            (None, false, true) => Next::Wait,
         };
         Self { update, next, has_replanned: false }
     }
@@ -57,7 +60,7 @@ impl Next {
     /// turn.
     pub(super) fn after_user_message(self) -> Self {
         match self {
-            Self::Answer | Self::Summarize => Self::Continue,
+            Self::Answer | Self::Stop(_) | Self::Summarize => Self::Continue,
             Self::Wait | Self::Continue | Self::Exhausted(_) => self,
         }
     }

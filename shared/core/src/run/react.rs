@@ -1,6 +1,7 @@
 //! ReAct: one agent that thinks and acts until no work is left.
 
 use super::work::Work;
+use crate::agent::TurnState;
 use crate::agent_loop::AgentLoop;
 use crate::effect::ToolChoice;
 use crate::input::RunSpec;
@@ -20,9 +21,12 @@ impl Work for AgentLoop {
     }
 
     fn tool_choice(&self, turn: u32, steps_left: u32, spec: &RunSpec) -> ToolChoice {
-        // A closing call writes the answer if the turns are used up.
-        let has_closing_call = self.summary_policy(spec).is_some();
-        let steps_left = if has_closing_call { u32::MAX } else { steps_left };
-        spec.agent().map_or(ToolChoice::Auto, |agent| agent.tool_choice(turn, steps_left))
+        let state = TurnState {
+            turn,
+            steps_left,
+            has_result: self.has_result(),
+            has_closing_call: self.summary_policy(spec).is_some(),
+        };
+        spec.agent().map_or(ToolChoice::Auto, |agent| agent.tool_choice(state))
     }
 }

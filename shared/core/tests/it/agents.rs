@@ -1,6 +1,6 @@
 //! Agents that others call: the calls, the shares, and the runs that answer them.
 
-use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, ToolChoiceRule};
 use djinn_core::conversation::{ConversationItem, Nudge};
 use djinn_core::effect::{Effect, ToolChoice};
 use djinn_core::entry::Event;
@@ -95,6 +95,8 @@ fn agent() -> AgentSpec {
         entry: false,
         title: None,
         agent_type: None,
+        tool_choice: ToolChoiceRule::Auto,
+        stop_at: Vec::new(),
     }
 }
 
@@ -326,6 +328,70 @@ fn an_agents_file_says_which_tools_a_turn_may_call() {
     assert_eq!(tool_choice(&told), ToolChoice::None, "the last turn is for the answer");
     let without = called(AgentSpec { tools: Vec::new(), ..agent() }, json!({}));
     assert_eq!(tool_choice(&without), ToolChoice::None);
+}
+
+/// An agent that ends with the results of `read`.
+fn stopping_agent() -> AgentSpec {
+    let tools = vec!["read".to_owned(), "file_tool".to_owned()];
+    AgentSpec { tools, stop_at: vec!["read".to_owned()], ..agent() }
+}
+
+#[test]
+fn results_of_a_tool_in_stop_at_are_the_answer_without_a_model_call() {
+    let mut root = Told::of(asked("why?").with_agent(stopping_agent()));
+    let calls = [("read", json!({"of": 1})), ("file_tool", json!({})), ("read", json!({"of": 2}))];
+    root.tell(story::replied("t1", "I read.", &calls));
+    root.tell(story::returned("t1.c3", "and so it is\n"));
+    root.tell(input("tool_failed t1.c2"));
+    assert_eq!(root.owed(), ["tool:t1.c1"]);
+    assert_eq!(root.tell(story::returned("t1.c1", "Because")), ["t1.c1.result", "end"]);
+    assert_eq!(root.owed(), ["deliver:alarm_removal"], "neither a turn nor a closing call follows");
+    assert_eq!(root.0.run().status(), RunStatus::Finished);
+
+    let mut child = called(stopping_agent(), json!({}));
+    child.tell(story::replied("t1", "", &[("read", json!({}))]));
+    child.tell(story::returned("t1.c1", "Because."));
+    let result = child.0.run().child_result().unwrap();
+    assert_eq!((result.report.text.as_str(), result.report.done), ("Because.", true));
+}
+
+#[test]
+fn failed_or_blank_result_of_a_tool_in_stop_at_lets_the_loop_go_on() {
+    let mut told = called(stopping_agent(), json!({}));
+    told.tell(story::replied("t1", "", &[("read", json!({"of": 1})), ("read", json!({"of": 2}))]));
+    told.tell(story::returned("t1.c1", "Because."));
+    told.tell(input("tool_failed t1.c2"));
+    assert_eq!(told.owed(), ["model:t2"]);
+    told.tell(story::replied("t2", "", &[("read", json!({"of": 3}))]));
+    told.tell(story::returned("t2.c1", "  "));
+    assert_eq!(told.owed(), ["model:t3"]);
+    told.tell(story::replied("t3", "", &[("file_tool", json!({}))]));
+    told.tell(story::returned("t3.c1", "Because."));
+    assert_eq!(told.owed(), ["model:t4"], "the result of another tool is no answer");
+}
+
+#[test]
+fn users_message_in_the_last_turn_is_read_before_the_agent_ends() {
+    let mut root = Told::of(asked("why?").with_agent(stopping_agent()));
+    root.tell(story::replied("t1", "", &[("read", json!({}))]));
+    root.tell(story::human_requests::said("m1", "And why?"));
+    root.tell(story::returned("t1.c1", "Because."));
+    assert_eq!(root.owed(), ["model:t2"]);
+}
+
+#[test]
+fn smart_choice_requires_a_call_until_a_tool_has_returned_a_result() {
+    let smart = AgentSpec { tool_choice: ToolChoiceRule::Smart, ..agent() };
+    let mut told = called(smart.clone(), json!({}));
+    assert_eq!(tool_choice(&told), ToolChoice::Required);
+    told.tell(story::replied("t1", "", &[("read", json!({"of": 1}))]));
+    told.tell(input("tool_failed t1.c1"));
+    assert_eq!(tool_choice(&told), ToolChoice::Required, "a failure is no result");
+    told.tell(story::replied("t2", "", &[("read", json!({"of": 2}))]));
+    told.tell(story::returned("t2.c1", "fine"));
+    assert_eq!(tool_choice(&told), ToolChoice::Auto);
+    let root = Told::of(asked("why?").with_agent(AgentSpec { max_steps: 1, ..smart }));
+    assert_eq!(tool_choice(&root), ToolChoice::Auto, "the last turn is free for the answer");
 }
 
 #[test]

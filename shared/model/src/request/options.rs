@@ -54,10 +54,14 @@ pub(super) fn build_options(
     options
 }
 
+/// Returns true if the reply must call a tool.
+pub(super) fn must_call(request: &ModelRequest) -> bool {
+    matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_))
+}
+
 /// Returns true if the model may think in this call. Anthropic rejects thinking with a forced call, and after
 /// a turn with calls and another model's thoughts.
 pub(super) fn can_think(model: &ModelSettings, request: &ModelRequest) -> bool {
-    let is_forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     let is_anthropic = model.provider.stream_format(&model.model) == StreamFormat::Anthropic;
     if !is_anthropic || !is_thinking_on(model.thinking) {
         return true;
@@ -75,7 +79,7 @@ pub(super) fn can_think(model: &ModelSettings, request: &ModelRequest) -> bool {
         let signature = reasoning.as_ref().and_then(|reasoning| reasoning.signature.as_deref());
         has_calls && ReasoningState::from_signature(signature, &by).is_none()
     });
-    !is_forced && !is_foreign
+    !must_call(request) && !is_foreign
 }
 
 fn is_thinking_on(thinking: Option<Thinking>) -> bool {

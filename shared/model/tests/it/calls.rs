@@ -390,6 +390,7 @@ async fn whether_to_call_is_said_in_every_providers_words() {
         ("openai", ToolChoice::None, json!("none")),
         ("openai", ToolChoice::Required, json!("required")),
         ("openai", named(), json!({"type": "function", "function": {"name": "web_fetch"}})),
+        ("openai_resp", ToolChoice::Required, json!("required")),
         ("anthropic", ToolChoice::None, json!({"type": "none"})),
         ("anthropic", ToolChoice::Required, json!({"type": "any"})),
         ("anthropic", named(), json!({"type": "tool", "name": "web_fetch"})),
@@ -440,6 +441,11 @@ async fn without_an_interface_for_tools_they_are_described() {
             json!({"role": "user", "content": "Result of web_fetch:\n\nA\n\nResult of mcp.fetch:\n\nB\n\nGo on."}),
         ]
     );
+    assert!(!system.contains("must call"), "{system}");
+    let required = ModelRequest { tool_choice: ToolChoice::Required, ..conversation(None) };
+    let body = sent("openai", change, &required).await.body;
+    let system = body["messages"][0]["content"].as_str().unwrap();
+    assert!(system.contains("Your reply must call at least one tool.\n\nThese tools"), "{system}");
     let none = ModelRequest { tool_choice: ToolChoice::None, ..conversation(None) };
     let body = sent("openai", change, &none).await.body;
     assert_eq!(body["messages"][0]["content"], "Be brief.");

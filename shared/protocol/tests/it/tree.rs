@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, ToolChoiceRule};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{ChildId, MessageId, Path};
 use djinn_core::input::{Input, RunSpec};
@@ -61,6 +61,8 @@ pub(crate) fn helper() -> AgentSpec {
         entry: false,
         title: None,
         agent_type: None,
+        tool_choice: ToolChoiceRule::Auto,
+        stop_at: Vec::new(),
     }
 }
 

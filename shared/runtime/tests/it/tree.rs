@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, ToolChoiceRule};
 use djinn_core::entry::Entry;
 use djinn_core::human::{HumanRequest, HumanResponse, HumanSettings};
 use djinn_core::id::{Path, UserId};
@@ -72,6 +72,8 @@ impl Tool for Agent {
             entry: false,
             title: None,
             agent_type: None,
+            tool_choice: ToolChoiceRule::Auto,
+            stop_at: Vec::new(),
         })
     }
 }

@@ -10,6 +10,7 @@ use crate::error_code::{ErrorCode, Failure};
 use crate::file::ProductFile;
 use crate::human::HumanRequest;
 use crate::id::EntryId;
+use crate::input::FinishReason;
 use crate::run::Phase;
 use crate::run::answer_file::find_answer_file;
 use crate::run::closing::{Closing, SummaryCall};
@@ -51,6 +52,11 @@ impl Transition<'_> {
             }
             Next::Continue => self.go_on(dead_end),
             Next::Answer => self.answer(),
+            Next::Stop(answer) => {
+                self.run.last_finish = FinishReason::Done;
+                let files = self.run.files.find_named(&answer);
+                self.finish(answer, files);
+            }
             Next::Summarize => self.summarize(None),
             Next::Exhausted(failure) => self.break_off(failure),
         }
