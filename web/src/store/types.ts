@@ -1,0 +1,478 @@
+// The state that views read, and the actions that views call. The state is immutable: a changed part is a new object.
+
+import type {
+  Budget,
+  ErrorCode,
+  Failure,
+  Finish,
+  HumanRequest,
+  HumanSettings,
+  ModeBody,
+  OutputStyle,
+  PlanBody,
+  Resolution,
+  ResultView,
+  RunState as RunStatusWord,
+  RunStatus,
+  SessionFile,
+  ShareBody,
+  ShareRequest,
+  Spending,
+  StepRequest,
+  ToolResult,
+  Usage,
+} from "../wire/contract";
+
+export type { HumanRequest, PlanStep, SessionFile, ToolResult } from "../wire/contract";
+
+export type Language = "en" | "zh";
+
+// One run, folded from its events.
+
+/** The path of a child run; empty for the run itself. */
+export type Path = string;
+
+/** The state of a followed run. */
+export interface Run {
+  readonly id: string;
+  readonly session: string;
+  readonly question: string;
+  readonly mode: string;
+  readonly outputStyle: OutputStyle | null;
+  readonly warnings: readonly string[];
+  readonly startedAtMs: number;
+  /** All lanes by path; the run itself is the lane with the empty path. */
+  readonly lanes: ReadonlyMap<Path, Lane>;
+  readonly plan: PlanBody | null;
+  /** Requests by id, in the order of their arrival. */
+  readonly requests: ReadonlyMap<string, RequestState>;
+  /** The files of the run by name, without internal ones; the latest version of each. */
+  readonly files: ReadonlyMap<string, SessionFile>;
+  /** The pages of all searches, by URL, first found first. */
+  readonly sources: ReadonlyMap<string, Source>;
+  readonly end: RunEnd | null;
+  /** The time of the latest event by the server's clock, in milliseconds. */
+  readonly lastEventAtMs: number;
+}
+
+/** The work of one agent: the run itself, or a child run. */
+export interface Lane {
+  readonly path: Path;
+  /** The lane above; null for the run itself. */
+  readonly parent: Path | null;
+  readonly description: string;
+  readonly agent: string | null;
+  /** The step of the parent's plan that the lane works on. */
+  readonly step: string | null;
+  /** The call of the parent that the lane answers. */
+  readonly call: string | null;
+  readonly status: RunStatus;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number | null;
+  /** Kept events in their order. */
+  readonly rows: readonly Row[];
+  /** Unfinished messages, after all rows. */
+  readonly drafts: readonly MessageRow[];
+  /** The result of an ended child run. */
+  readonly text: string;
+  readonly failure: Failure | null;
+  /** The tokens and money of this lane without the lanes below it. */
+  readonly usage: Usage;
+  /** Spending with all lanes below, from the end of the lane. */
+  readonly spent: Spending | null;
+  /** A wait for the provider until this time, in milliseconds. */
+  readonly delayedUntilMs: number | null;
+}
+
+export type Row = MessageRow | CallRow | UserMessageRow | FileRow | ChildRow | NoteRow;
+
+/** A message of the model. `key` is stable from the first piece to the complete message. */
+export interface MessageRow {
+  readonly kind: "message";
+  readonly key: string;
+  readonly message: string;
+  readonly atMs: number;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly isComplete: boolean;
+  readonly isAnswer: boolean;
+  readonly isTruncated: boolean;
+  readonly finish: Finish | null;
+  readonly usage: Usage | null;
+  readonly attempt: number;
+}
+
+export interface CallRow {
+  readonly kind: "call";
+  readonly key: string;
+  readonly call: string;
+  readonly tool: string;
+  readonly arguments: unknown;
+  readonly isVisible: boolean;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number | null;
+  readonly result: ToolResult | null;
+  readonly progress: CallProgress | null;
+}
+
+export interface CallProgress {
+  readonly text: string;
+  /** The output exceeds its limit, and no more follows before the result. */
+  readonly isCut: boolean;
+}
+
+export interface UserMessageRow {
+  readonly kind: "user_message";
+  readonly key: string;
+  readonly atMs: number;
+  readonly by: string | null;
+  readonly text: string;
+  /** A turn of the model has read the message. */
+  readonly isRead: boolean;
+}
+
+export interface FileRow {
+  readonly kind: "file";
+  readonly key: string;
+  readonly atMs: number;
+  readonly file: SessionFile;
+}
+
+/** The start of the lane `child`. */
+export interface ChildRow {
+  readonly kind: "child";
+  readonly key: string;
+  readonly atMs: number;
+  readonly child: Path;
+}
+
+/** A thin line. */
+export interface NoteRow {
+  readonly kind: "note";
+  readonly key: string;
+  readonly atMs: number;
+  readonly note:
+    | { readonly type: "reset"; readonly attempt: number; readonly failure: Failure }
+    | { readonly type: "model_changed"; readonly from: string; readonly to: string; readonly failure: Failure }
+    | { readonly type: "model_delayed"; readonly untilMs: number; readonly failure: Failure }
+    | { readonly type: "resumed"; readonly epoch: number }
+    | { readonly type: "compacted"; readonly exchanges: number; readonly turns: number };
+}
+
+export interface RequestState {
+  readonly request: HumanRequest;
+  readonly group: string;
+  /** The model's own reason. */
+  readonly reasoning: string;
+  /** The lane that waits. */
+  readonly path: Path;
+  readonly atMs: number;
+  readonly resolution: Resolution | null;
+  /** False after a resolution, and after the end of the run or of its lane. */
+  readonly isOpen: boolean;
+}
+
+export interface Source {
+  readonly title: string;
+  readonly url: string;
+  readonly excerpt: string;
+  readonly query: string;
+}
+
+export interface RunEnd {
+  readonly status: RunStatus;
+  readonly answer: string;
+  /** The files to offer, most important first. */
+  readonly files: readonly SessionFile[];
+  readonly failure: Failure | null;
+  readonly finish: Finish | null;
+  readonly spent: Spending;
+  readonly tookMs: number;
+  readonly pausedMs: number;
+  readonly atMs: number;
+}
+
+export type { ResultView };
+
+// The open conversation.
+
+/** An error to show: the sentence is in the page's language where the code is known. */
+export interface ErrorInfo {
+  /** `offline`: no response. `unreadable`: a response without error JSON. */
+  readonly code: ErrorCode | "offline" | "unreadable";
+  readonly message: string;
+  readonly detail: string;
+  readonly status: number;
+  /** Seconds to wait. */
+  readonly retryAfterS: number | null;
+  /** The run that blocks the request. */
+  readonly run: string | null;
+  readonly requestId: string | null;
+}
+
+export type Loadable<T> =
+  | { readonly state: "loading" }
+  | { readonly state: "ready"; readonly value: T }
+  | { readonly state: "failed"; readonly error: ErrorInfo };
+
+/** A question and its answer. */
+export interface Turn {
+  /** Stable in the list: the request's id, or the run's. */
+  readonly key: string;
+  /** Null until the server has accepted the question. */
+  readonly run: string | null;
+  /** Null after the journal has expired. */
+  readonly question: string | null;
+  readonly answer: string | null;
+  readonly status: RunStatusWord | "sending" | "unsent";
+  readonly startedAtMs: number;
+  /** The guest who asked; null for the owner. */
+  readonly user: string | null;
+  readonly attachments: readonly string[];
+  /** The error of an unsent question. */
+  readonly error: ErrorInfo | null;
+  /** The details: null until the turn is opened or followed. */
+  readonly detail: Run | null;
+  readonly detailError: ErrorInfo | null;
+  readonly isLoadingDetail: boolean;
+  /** Limits and spending of the newest run, if read. */
+  readonly budget: Budget | null;
+}
+
+/** The stream of the newest run. */
+export type Following =
+  /** No active run. */
+  | { readonly state: "idle" }
+  | { readonly state: "connecting" }
+  | { readonly state: "live" }
+  /** The run only waits for users or a provider; asked again from time to time. */
+  | { readonly state: "waiting" }
+  | { readonly state: "reconnecting"; readonly atMs: number; readonly error: ErrorInfo | null }
+  /** The tab is hidden and its stream released. */
+  | { readonly state: "released" }
+  | { readonly state: "failed"; readonly error: ErrorInfo };
+
+export interface Conversation {
+  /** The session, or the handle of a share. */
+  readonly session: string;
+  readonly title: string;
+  /** Oldest first. */
+  readonly turns: readonly Turn[];
+  readonly hasOlderTurns: boolean;
+  readonly isLoadingOlder: boolean;
+  /** The files of the session, newest first. */
+  readonly files: readonly SessionFile[];
+  readonly shares: readonly ShareBody[];
+  readonly isOwner: boolean;
+  readonly canWrite: boolean;
+  readonly following: Following;
+  /** Messages sent to the run that no event has repeated yet. */
+  readonly unreadMessages: readonly PendingMessage[];
+  /** Responses on their way, by request. */
+  readonly sendingResponses: ReadonlyMap<string, ResponseProgress>;
+  /** True from the click until the end of the run. */
+  readonly isStopping: boolean;
+  readonly planEdit: PlanEditState;
+}
+
+export interface PendingMessage {
+  readonly id: string;
+  readonly text: string;
+  readonly error: ErrorInfo | null;
+}
+
+/** A sent response: `error` is set if it was rejected. */
+export interface ResponseProgress {
+  readonly error: ErrorInfo | null;
+}
+
+export type PlanEditState =
+  | { readonly state: "idle" }
+  | { readonly state: "saving" }
+  | { readonly state: "saved" }
+  | { readonly state: "failed"; readonly error: ErrorInfo }
+  /** Somebody else changed the plan; `plan` is the current one. */
+  | { readonly state: "conflict"; readonly version: number; readonly plan: PlanBody };
+
+// The rest of the page.
+
+export interface ConversationSummary {
+  readonly session: string;
+  readonly title: string;
+  readonly startedAtMs: number;
+  readonly lastActiveAtMs: number;
+  /** Running and waiting runs are marked. */
+  readonly mark: "running" | "waiting" | null;
+}
+
+export interface ConversationList {
+  /** Newest question first. */
+  readonly items: readonly ConversationSummary[];
+  readonly hasMore: boolean;
+  readonly isLoading: boolean;
+  readonly error: ErrorInfo | null;
+  /** The search text; `items` contains the matching titles. */
+  readonly search: string;
+}
+
+export interface Upload {
+  readonly id: string;
+  /** The name on the device; the stored name after the upload. */
+  readonly name: string;
+  readonly size: number;
+  /** 0 to 1. */
+  readonly progress: number;
+  readonly state: "uploading" | "done" | "failed";
+  readonly error: ErrorInfo | null;
+}
+
+/** The content of the input box of one conversation. */
+export interface Draft {
+  readonly text: string;
+  readonly uploads: readonly Upload[];
+  readonly mode: string;
+  readonly outputStyle: OutputStyle | null;
+  readonly human: HumanChoice;
+}
+
+/** The occasions on which the run asks its user. */
+export interface HumanChoice {
+  /** Before calls with a risk. */
+  readonly risks: boolean;
+  readonly plan: boolean;
+  readonly results: boolean;
+  /** Questions of the model. */
+  readonly clarify: boolean;
+}
+
+export type SignIn =
+  | { readonly kind: "none" }
+  | { readonly kind: "key" }
+  | { readonly kind: "iam" }
+  | {
+      readonly kind: "jwt";
+      readonly issuer: string;
+      readonly clientId: string | null;
+      readonly scopes: string;
+    };
+
+/** The answer of `GET /web/config`. */
+export interface PageConfig {
+  readonly signIn: SignIn;
+  readonly language: Language;
+  readonly modes: readonly ModeBody[];
+  readonly isScriptedModel: boolean;
+  readonly maxUploadBytes: number;
+  readonly version: string;
+}
+
+export type SignInState =
+  /** Not known yet. */
+  | { readonly state: "unknown" }
+  | { readonly state: "signed_in" }
+  /** A key is needed; `error` says why the last one was rejected. */
+  | { readonly state: "needs_key"; readonly error: ErrorInfo | null }
+  /** The page cannot sign in to this deployment; it explains the remedy. */
+  | { readonly state: "unsupported"; readonly kind: "iam" | "jwt" };
+
+/** The address: `#/` or `#/s/{session}`. */
+export interface Route {
+  /** Null for a new conversation. */
+  readonly session: string | null;
+}
+
+export interface PageState {
+  readonly config: Loadable<PageConfig>;
+  readonly signIn: SignInState;
+  readonly route: Route;
+  readonly conversations: ConversationList;
+  /** Null for a new conversation. */
+  readonly conversation: Loadable<Conversation> | null;
+  readonly draft: Draft;
+  /** Milliseconds to add to this device's clock to get the server's. */
+  readonly clockOffsetMs: number;
+  /** The browser has a network. */
+  readonly isOnline: boolean;
+  /** Errors of actions without a place of their own; newest last. */
+  readonly notices: readonly Notice[];
+  /** True if the agent has another version than the page. */
+  readonly hasNewVersion: boolean;
+}
+
+export interface Notice {
+  readonly id: string;
+  readonly error: ErrorInfo;
+}
+
+export type Decision =
+  | { readonly kind: "confirm" }
+  | { readonly kind: "skip" }
+  | { readonly kind: "stop" }
+  /** All parameters, not only the changed ones. */
+  | { readonly kind: "modify"; readonly parameters: Record<string, unknown> }
+  | { readonly kind: "say"; readonly text: string };
+
+/** Everything a view can do. Errors arrive in the state, never as exceptions. */
+export interface Actions {
+  // Navigation.
+  /** Opens a conversation; null for a new one. */
+  open(session: string | null): void;
+  loadMoreConversations(): void;
+  search(text: string): void;
+  rename(session: string, title: string): void;
+  remove(session: string): void;
+  loadOlderTurns(): void;
+  /** Loads the details of an older answer. */
+  loadDetail(run: string): void;
+  retry(): void;
+
+  // The input box.
+  setDraft(change: Partial<Omit<Draft, "uploads">>): void;
+  addFiles(files: readonly File[]): void;
+  removeUpload(id: string): void;
+  retryUpload(id: string): void;
+  /** Asks the draft's question, or sends it as a message if a run is active. */
+  send(): void;
+  resend(turnKey: string): void;
+  /** Removes an unsent question and puts its text back into the box. */
+  takeBack(turnKey: string): void;
+  /** Asks a question that is not in the box, such as a sample. */
+  ask(question: string): void;
+
+  // The active run.
+  stop(): void;
+  /** Sends `continue` after an interruption or a used-up budget. */
+  continueRun(): void;
+  respond(request: string, decision: Decision, comment?: string): void;
+  /** Responds to all open requests of a group with `confirm` or `skip`. */
+  respondGroup(group: string, decision: Decision): void;
+  /** Replaces the steps that have not begun. `version` is null for the newest version. */
+  changePlan(steps: readonly StepRequest[], version: number | null): void;
+  closePlanEdit(): void;
+  /** Reads the budget of the newest run again. */
+  refreshBudget(): void;
+  retryMessage(id: string): void;
+
+  // Sharing and audit.
+  share(request: ShareRequest): void;
+  endShare(handle: string): void;
+  loadAudit(run: string): Promise<Loadable<readonly AuditLine[]>>;
+
+  // Signing in.
+  signInWithKey(key: string, isRemembered: boolean): void;
+  signOut(): void;
+
+  dismissNotice(id: string): void;
+}
+
+export interface AuditLine {
+  readonly [field: string]: unknown;
+}
+
+export interface Store {
+  getState(): PageState;
+  subscribe(listener: () => void): () => void;
+  readonly actions: Actions;
+}
+
+export type { HumanSettings };

@@ -1,0 +1,20 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+// The agent's address for `npm run dev`; the built page uses its own origin.
+const agent = process.env.DJINN_URL ?? "http://127.0.0.1:9000";
+const routes = ["/runs", "/sessions", "/modes", "/web", "/v1", "/respond"];
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    outDir: process.env.PAGE_OUT ?? "../target/web",
+    emptyOutDir: true,
+    target: "es2023",
+    // No inlined data and no inline scripts: the page's policy allows neither.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rollupOptions: { input: { index: "index.html" } },
+  },
+  server: { proxy: Object.fromEntries(routes.map((route) => [route, { target: agent, changeOrigin: true }])) },
+});
