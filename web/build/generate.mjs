@@ -14,7 +14,18 @@ mkdirSync(output, { recursive: true });
 const openapi = await openapiTypes(JSON.parse(read("docs/openapi.json")), { immutable: true });
 writeFileSync(new URL("openapi.ts", output), astToString(openapi));
 
-const schema = JSON.parse(read("docs/events.schema.json"));
+/** Makes the neighbors of a `$ref` a part of their own: the compiler of types drops one of the two. */
+function separateReferences(schema) {
+  if (Array.isArray(schema)) return schema.map(separateReferences);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const { $ref, ...others } = Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [name, separateReferences(value)]),
+  );
+  if ($ref === undefined) return others;
+  return others.properties === undefined ? { $ref, ...others } : { allOf: [{ $ref }, others] };
+}
+
+const schema = separateReferences(JSON.parse(read("docs/events.schema.json")));
 const events = await compile({ ...schema, title: "EventData" }, "EventData", {
   additionalProperties: false,
   bannerComment: "",

@@ -2,7 +2,6 @@
 
 import type {
   Budget,
-  ErrorCode,
   Failure,
   Finish,
   HumanRequest,
@@ -22,8 +21,12 @@ import type {
   ToolResult,
   Usage,
 } from "../wire/contract";
+import type { ErrorInfo } from "../wire/error";
+import type { Following } from "../wire/follow";
 
 export type { HumanRequest, PlanStep, SessionFile, ToolResult } from "../wire/contract";
+export type { ErrorInfo } from "../wire/error";
+export type { Following } from "../wire/follow";
 
 export type Language = "en" | "zh";
 
@@ -53,6 +56,8 @@ export interface Run {
   readonly end: RunEnd | null;
   /** The time of the latest event by the server's clock, in milliseconds. */
   readonly lastEventAtMs: number;
+  /** The ids of all folded entries; for the fold only. */
+  readonly seen: ReadonlySet<string>;
 }
 
 /** The work of one agent: the run itself, or a child run. */
@@ -82,6 +87,8 @@ export interface Lane {
   readonly spent: Spending | null;
   /** A wait for the provider until this time, in milliseconds. */
   readonly delayedUntilMs: number | null;
+  /** The latest failed attempt by message; for the fold only. */
+  readonly resets: ReadonlyMap<string, number>;
 }
 
 export type Row = MessageRow | CallRow | UserMessageRow | FileRow | ChildRow | NoteRow;
@@ -100,6 +107,8 @@ export interface MessageRow {
   readonly finish: Finish | null;
   readonly usage: Usage | null;
   readonly attempt: number;
+  /** The lengths of unfinished texts in bytes; for the fold only. */
+  readonly bytes: { readonly text: number; readonly reasoning: number };
 }
 
 export interface CallRow {
@@ -119,6 +128,9 @@ export interface CallProgress {
   readonly text: string;
   /** The output exceeds its limit, and no more follows before the result. */
   readonly isCut: boolean;
+  /** For the fold only. */
+  readonly bytes: number;
+  readonly beganAtMs: number;
 }
 
 export interface UserMessageRow {
@@ -196,20 +208,6 @@ export type { ResultView };
 
 // The open conversation.
 
-/** An error to show: the sentence is in the page's language where the code is known. */
-export interface ErrorInfo {
-  /** `offline`: no response. `unreadable`: a response without error JSON. */
-  readonly code: ErrorCode | "offline" | "unreadable";
-  readonly message: string;
-  readonly detail: string;
-  readonly status: number;
-  /** Seconds to wait. */
-  readonly retryAfterS: number | null;
-  /** The run that blocks the request. */
-  readonly run: string | null;
-  readonly requestId: string | null;
-}
-
 export type Loadable<T> =
   | { readonly state: "loading" }
   | { readonly state: "ready"; readonly value: T }
@@ -239,19 +237,6 @@ export interface Turn {
   readonly budget: Budget | null;
 }
 
-/** The stream of the newest run. */
-export type Following =
-  /** No active run. */
-  | { readonly state: "idle" }
-  | { readonly state: "connecting" }
-  | { readonly state: "live" }
-  /** The run only waits for users or a provider; asked again from time to time. */
-  | { readonly state: "waiting" }
-  | { readonly state: "reconnecting"; readonly atMs: number; readonly error: ErrorInfo | null }
-  /** The tab is hidden and its stream released. */
-  | { readonly state: "released" }
-  | { readonly state: "failed"; readonly error: ErrorInfo };
-
 export interface Conversation {
   /** The session, or the handle of a share. */
   readonly session: string;
@@ -270,6 +255,8 @@ export interface Conversation {
   readonly unreadMessages: readonly PendingMessage[];
   /** Responses on their way, by request. */
   readonly sendingResponses: ReadonlyMap<string, ResponseProgress>;
+  /** The JSON Schemas of the arguments of open calls, by request. */
+  readonly schemas: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** True from the click until the end of the run. */
   readonly isStopping: boolean;
   readonly planEdit: PlanEditState;
@@ -279,6 +266,8 @@ export interface PendingMessage {
   readonly id: string;
   readonly text: string;
   readonly error: ErrorInfo | null;
+  /** The number of messages in the run before this one; for the store only. */
+  readonly after: number;
 }
 
 /** A sent response: `error` is set if it was rejected. */
@@ -345,24 +334,19 @@ export interface HumanChoice {
   readonly clarify: boolean;
 }
 
-export type SignIn =
-  | { readonly kind: "none" }
-  | { readonly kind: "key" }
-  | { readonly kind: "iam" }
-  | {
-      readonly kind: "jwt";
-      readonly issuer: string;
-      readonly clientId: string | null;
-      readonly scopes: string;
-    };
+export interface SignIn {
+  readonly kind: "none" | "key" | "iam" | "jwt";
+}
 
 /** The answer of `GET /web/config`. */
 export interface PageConfig {
   readonly signIn: SignIn;
   readonly language: Language;
-  readonly modes: readonly ModeBody[];
+  /** The model is the demo, which knows only the sample questions. */
   readonly isScriptedModel: boolean;
-  readonly maxUploadBytes: number;
+  /** The largest body that the agent accepts; larger files take another way by themselves. */
+  readonly maxBodyBytes: number;
+  /** The version of the page's files at the agent. */
   readonly version: string;
 }
 
@@ -383,6 +367,8 @@ export interface Route {
 
 export interface PageState {
   readonly config: Loadable<PageConfig>;
+  /** The modes that this user may start, the default one first; empty until they are read. */
+  readonly modes: readonly ModeBody[];
   readonly signIn: SignInState;
   readonly route: Route;
   readonly conversations: ConversationList;

@@ -1,0 +1,137 @@
+// The list of conversations: pages of sessions, marked by their active runs.
+
+import { errorOf } from "../wire/error";
+import type { Routes } from "../wire/routes";
+import type { StateCell } from "./state";
+import type { ConversationList, ConversationSummary } from "./types";
+
+const PAGE = 50;
+/** A search reads at most so many pages of titles. */
+const MAX_SEARCH_PAGES = 20;
+
+export const EMPTY_LIST: ConversationList = { items: [], hasMore: false, isLoading: true, error: null, search: "" };
+
+export class Conversations {
+  readonly #routes: Routes;
+  readonly #cell: StateCell;
+  #all: readonly ConversationSummary[] = [];
+  #cursor: string | null = null;
+  #marks: ReadonlyMap<string, ConversationSummary["mark"]> = new Map();
+  /** Counts refreshes: a late answer of an earlier one is dropped. */
+  #round = 0;
+
+  constructor(routes: Routes, cell: StateCell) {
+    this.#routes = routes;
+    this.#cell = cell;
+  }
+
+  /** Reads the newest page and the marks again. */
+  async refresh(): Promise<void> {
+    const round = ++this.#round;
+    this.#show({ isLoading: true });
+    try {
+      const [page, running, paused] = await Promise.all([
+        this.#routes.sessions(null, PAGE),
+        this.#routes.runs("running", 100),
+        this.#routes.runs("paused", 100),
+      ]);
+      if (round !== this.#round) return;
+      const marks = new Map<string, ConversationSummary["mark"]>();
+      for (const run of running.runs) marks.set(run.session, "running");
+      for (const run of paused.runs) marks.set(run.session, "waiting");
+      this.#marks = marks;
+      this.#all = page.sessions.map(summaryOf);
+      this.#cursor = page.next ?? null;
+      this.#show({ isLoading: false, error: null });
+      if (this.#cell.get().conversations.search !== "") await this.#readAllTitles();
+    } catch (error) {
+      if (round === this.#round) this.#show({ isLoading: false, error: errorOf(error) });
+    }
+  }
+
+  async loadMore(): Promise<void> {
+    if (this.#cursor === null || this.#cell.get().conversations.isLoading) return;
+    const round = this.#round;
+    this.#show({ isLoading: true });
+    try {
+      const page = await this.#routes.sessions(this.#cursor, PAGE);
+      if (round !== this.#round) return;
+      const known = new Set(this.#all.map((item) => item.session));
+      const added = page.sessions.map(summaryOf).filter((item) => !known.has(item.session));
+      this.#all = [...this.#all, ...added];
+      this.#cursor = page.next ?? null;
+      this.#show({ isLoading: false, error: null });
+    } catch (error) {
+      if (round === this.#round) this.#show({ isLoading: false, error: errorOf(error) });
+    }
+  }
+
+  async search(text: string): Promise<void> {
+    this.#show({ search: text });
+    if (text !== "") await this.#readAllTitles();
+  }
+
+  async #readAllTitles(): Promise<void> {
+    for (let page = 1; page < MAX_SEARCH_PAGES && this.#cursor !== null; page += 1) {
+      const before = this.#cursor;
+      await this.loadMore();
+      if (this.#cursor === before || this.#cell.get().conversations.search === "") return;
+    }
+  }
+
+  /** Puts a conversation with a new question on top. */
+  touch(session: string, title: string, atMs: number): void {
+    const known = this.#all.find((item) => item.session === session);
+    const item: ConversationSummary = known
+      ? { ...known, lastActiveAtMs: atMs }
+      : { session, title, startedAtMs: atMs, lastActiveAtMs: atMs, mark: null };
+    this.#all = [item, ...this.#all.filter((item) => item.session !== session)];
+    this.#show({});
+  }
+
+  mark(session: string, mark: ConversationSummary["mark"]): void {
+    if ((this.#marks.get(session) ?? null) === mark) return;
+    this.#marks = new Map(this.#marks).set(session, mark);
+    this.#show({});
+  }
+
+  async rename(session: string, title: string): Promise<void> {
+    await this.#routes.rename(session, title);
+    this.#all = this.#all.map((item) => (item.session === session ? { ...item, title } : item));
+    this.#show({});
+  }
+
+  async remove(session: string): Promise<void> {
+    await this.#routes.deleteSession(session);
+    this.#all = this.#all.filter((item) => item.session !== session);
+    this.#show({});
+  }
+
+  #show(change: Partial<ConversationList>): void {
+    this.#cell.set(({ conversations }) => {
+      const next = { ...conversations, ...change };
+      const wanted = next.search.trim().toLocaleLowerCase();
+      const items = this.#all
+        .filter((item) => item.title.toLocaleLowerCase().includes(wanted))
+        .map((item) => ({ ...item, mark: this.#marks.get(item.session) ?? null }));
+      return { conversations: { ...next, items, hasMore: this.#cursor !== null } };
+    });
+  }
+}
+
+type Summary = Omit<ConversationSummary, "mark">;
+
+function summaryOf(body: {
+  readonly session: string;
+  readonly title: string;
+  readonly started_at_ms: number;
+  readonly last_active_at_ms: number;
+}): Summary & { mark: null } {
+  return {
+    session: body.session,
+    title: body.title,
+    startedAtMs: body.started_at_ms,
+    lastActiveAtMs: body.last_active_at_ms,
+    mark: null,
+  };
+}

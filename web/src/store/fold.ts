@@ -1,0 +1,417 @@
+// The state of a run, folded from its events. Repeated, late and missing pieces lead to the same state.
+
+import type { Entry, EntryOf, Preview, Progress, SessionFile, StreamEvent, Usage } from "../wire/contract";
+import { childOrigin, parentPath } from "./paths";
+import { writePiece } from "./pieces";
+import type { CallRow, Lane, MessageRow, NoteRow, Path, RequestState, Row, Run, Source } from "./types";
+
+const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, took_ms: 0 };
+
+/** Returns the state of a run before its first event. */
+export function emptyRun(id: string): Run {
+  return {
+    id,
+    session: "",
+    question: "",
+    mode: "",
+    outputStyle: null,
+    warnings: [],
+    startedAtMs: 0,
+    lanes: new Map([["", newLane("", null, 0)]]),
+    plan: null,
+    requests: new Map(),
+    files: new Map(),
+    sources: new Map(),
+    end: null,
+    lastEventAtMs: 0,
+    seen: new Set(),
+  };
+}
+
+/** Returns the state after these events. The given state is unchanged. */
+export function foldEvents(run: Run, events: readonly StreamEvent[]): Run {
+  const fold = new Fold(run);
+  for (const event of events) fold.add(event);
+  return fold.run;
+}
+
+/** Returns true if the run only waits for its users. */
+export function isWaitingForUsers(run: Run): boolean {
+  if (run.end) return false;
+  const open = [...run.requests.values()].filter((request) => request.isOpen);
+  return open.length > 0;
+}
+
+function newLane(path: Path, parent: Path | null, atMs: number): Lane {
+  return {
+    path,
+    parent,
+    description: "",
+    agent: null,
+    step: null,
+    call: null,
+    status: "running",
+    startedAtMs: atMs,
+    endedAtMs: null,
+    rows: [],
+    drafts: [],
+    text: "",
+    failure: null,
+    usage: NO_USAGE,
+    spent: null,
+    delayedUntilMs: null,
+    resets: new Map(),
+  };
+}
+
+function addUsage(a: Usage, b: Usage): Usage {
+  const sum: Usage = {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cached_tokens: a.cached_tokens + b.cached_tokens,
+    took_ms: a.took_ms + b.took_ms,
+  };
+  if (a.micro_usd === undefined && b.micro_usd === undefined) return sum;
+  return { ...sum, micro_usd: (a.micro_usd ?? 0) + (b.micro_usd ?? 0) };
+}
+
+/** One batch of events. Copies each changed part once, at its first change. */
+class Fold {
+  run: Run;
+  /** Maps and rows that belong to this batch, and may be changed in place. */
+  readonly #owned = new WeakSet<object>();
+
+  constructor(run: Run) {
+    this.run = run;
+  }
+
+  add(event: StreamEvent): void {
+    if (event.kind === "preview") return this.#preview(event.preview);
+    if (event.kind === "progress") return this.#progress(event.progress);
+    if (event.kind === "handed_over") return;
+    const entry = event.entry;
+    if (this.run.seen.has(entry.id)) return;
+    const seen = this.#own(this.run.seen, (set) => new Set(set)) as Set<string>;
+    seen.add(entry.id);
+    this.run = { ...this.run, seen, lastEventAtMs: Math.max(this.run.lastEventAtMs, entry.at_ms) };
+    this.#entry(entry);
+  }
+
+  #own<T extends object>(value: T, copy: (value: T) => T): T {
+    if (this.#owned.has(value)) return value;
+    const own = copy(value);
+    this.#owned.add(own);
+    return own;
+  }
+
+  /** Changes a lane; a lane of an unknown path is created. */
+  #lane(path: Path, atMs: number, change: (lane: Lane) => Partial<Lane>): void {
+    const lanes = this.#own(this.run.lanes, (map) => new Map(map)) as Map<Path, Lane>;
+    const lane = lanes.get(path) ?? newLane(path, parentPath(path), atMs);
+    lanes.set(path, { ...lane, ...change(lane) });
+    this.run = { ...this.run, lanes };
+  }
+
+  #addRow(path: Path, atMs: number, row: Row, change: (lane: Lane) => Partial<Lane> = () => ({})): void {
+    this.#lane(path, atMs, (lane) => {
+      const rows = this.#own(lane.rows, (rows) => [...rows]) as Row[];
+      rows.push(row);
+      return { rows, ...change(lane) };
+    });
+  }
+
+  /** Replaces the row with this key, from the newest on. */
+  #changeRow(path: Path, key: string, change: (row: Row) => Row): void {
+    this.#lane(path, 0, (lane) => {
+      const rows = this.#own(lane.rows, (rows) => [...rows]) as Row[];
+      const index = rows.findLastIndex((row) => row.key === key);
+      const row = rows[index];
+      if (row) rows[index] = change(row);
+      return { rows };
+    });
+  }
+
+  #note(entry: Entry, note: NoteRow["note"], change: (lane: Lane) => Partial<Lane> = () => ({})): void {
+    this.#addRow(entry.path ?? "", entry.at_ms, { kind: "note", key: entry.id, atMs: entry.at_ms, note }, change);
+  }
+
+  #preview(preview: Preview): void {
+    const path = preview.path ?? "";
+    const known = this.run.lanes.get(path);
+    if (this.run.end || (known && known.endedAtMs !== null)) return;
+    // The complete message came first.
+    if (this.run.seen.has(path === "" ? preview.message : `${path}.${preview.message}`)) return;
+    const key = preview.message;
+    const draft = known?.drafts.find((draft) => draft.key === key);
+    if (draft && preview.attempt < draft.attempt) return;
+    if (preview.attempt <= (known?.resets.get(preview.message) ?? 0)) return;
+    const base = draft && draft.attempt === preview.attempt ? draft : newDraft(preview);
+    const field = preview.kind === "text" ? "text" : "reasoning";
+    const text = writePiece(base[field], base.bytes[preview.kind], preview.offset, preview.text);
+    if (!text) return;
+    const next: MessageRow = {
+      ...base,
+      [field]: text.text,
+      bytes: { ...base.bytes, [preview.kind]: text.bytes },
+    };
+    this.#lane(path, preview.at_ms, (lane) => ({
+      drafts: draft ? lane.drafts.map((old) => (old.key === key ? next : old)) : [...lane.drafts, next],
+      delayedUntilMs: null,
+    }));
+  }
+
+  #progress(progress: Progress): void {
+    const path = progress.path ?? "";
+    const row = this.run.lanes.get(path)?.rows.findLast((row) => row.key === progress.call);
+    if (row?.kind !== "call" || row.result) return;
+    const old = row.progress;
+    if (old && progress.began_at_ms < old.beganAtMs) return;
+    const base = old && old.beganAtMs === progress.began_at_ms ? old : { text: "", bytes: 0 };
+    // Lost lines are not sent again: a piece after a gap is shown.
+    const offset = Math.min(progress.offset, base.bytes);
+    const skipped = progress.offset - offset;
+    const text = writePiece(base.text, base.bytes, offset, progress.text);
+    if (!text) return;
+    const next = { text: text.text, bytes: text.bytes + skipped, isCut: progress.cut, beganAtMs: progress.began_at_ms };
+    this.#changeRow(path, row.key, (row) => ({ ...(row as CallRow), progress: next }));
+  }
+
+  #entry(entry: Entry): void {
+    const path = entry.path ?? "";
+    const atMs = entry.at_ms;
+    switch (entry.type) {
+      case "run.started":
+        this.run = {
+          ...this.run,
+          session: entry.session,
+          question: entry.question,
+          mode: entry.mode,
+          outputStyle: entry.output_style ?? null,
+          warnings: entry.warnings ?? [],
+          startedAtMs: atMs,
+        };
+        return this.#lane("", atMs, () => ({ startedAtMs: atMs }));
+      case "run.resumed":
+        // The pieces of unfinished messages are sent anew, in all lanes.
+        for (const lane of this.run.lanes.values()) {
+          if (lane.drafts.length > 0) this.#lane(lane.path, atMs, () => ({ drafts: [] }));
+        }
+        return this.#note(entry, { type: "resumed", epoch: entry.epoch });
+      case "message.reset":
+        return this.#note(entry, { type: "reset", attempt: entry.attempt, failure: entry.failure }, (lane) => ({
+          drafts: lane.drafts.filter((draft) => draft.key !== entry.message || draft.attempt > entry.attempt),
+          resets: new Map(lane.resets).set(entry.message, entry.attempt),
+        }));
+      case "model.changed":
+        return this.#note(entry, { type: "model_changed", from: entry.from, to: entry.to, failure: entry.failure });
+      case "model.delayed": {
+        const note = { type: "model_delayed", untilMs: entry.until_ms, failure: entry.failure } as const;
+        return this.#note(entry, note, () => ({ delayedUntilMs: entry.until_ms }));
+      }
+      case "message.completed":
+        return this.#message(path, entry);
+      case "call.requested":
+        return this.#addRow(path, atMs, {
+          kind: "call",
+          key: entry.call,
+          call: entry.call,
+          tool: entry.tool,
+          arguments: entry.arguments,
+          isVisible: entry.visible,
+          startedAtMs: atMs,
+          endedAtMs: null,
+          result: null,
+          progress: null,
+        });
+      case "call.completed": {
+        const result = entry.result;
+        this.#changeRow(path, entry.call, (row) =>
+          row.kind === "call" ? { ...row, result, endedAtMs: atMs, progress: null } : row,
+        );
+        if (result.status !== "done") return;
+        this.#addFiles(result.files);
+        if (result.view.kind === "searched") this.#addSources(result.view.results);
+        return;
+      }
+      case "file.added":
+        this.#addFiles([entry.file]);
+        return this.#addRow(path, atMs, { kind: "file", key: entry.id, atMs, file: entry.file });
+      case "context.compacted": {
+        const note = { type: "compacted", exchanges: entry.exchanges, turns: entry.turns } as const;
+        return this.#note(entry, note, (lane) => ({ usage: addUsage(lane.usage, entry.usage) }));
+      }
+      case "employees.named":
+        return this.#lane(path, atMs, (lane) => ({ usage: addUsage(lane.usage, entry.usage) }));
+      case "plan.changed":
+        if (path === "") this.run = { ...this.run, plan: entry.plan };
+        return;
+      case "step.changed":
+        return this.#step(path, entry);
+      case "child.started":
+        this.#lane(entry.child, atMs, () => ({
+          ...childOrigin(entry.child),
+          description: entry.description,
+          agent: entry.agent ?? null,
+          startedAtMs: atMs,
+        }));
+        return this.#addRow(path, atMs, { kind: "child", key: entry.id, atMs, child: entry.child });
+      case "child.ended":
+        return this.#childEnded(entry);
+      case "user_message.added": {
+        const row = { kind: "user_message", key: entry.id, atMs, by: entry.by ?? null, text: entry.text } as const;
+        return this.#addRow(path, atMs, { ...row, isRead: false });
+      }
+      case "human.requested":
+        return this.#requested(entry);
+      case "human.resolved":
+        return this.#changeRequests((state) => state.request.id === entry.request, { resolution: entry });
+      case "run.ended":
+        return this.#runEnded(entry);
+      default:
+        entry satisfies never;
+    }
+  }
+
+  #message(path: Path, entry: EntryOf<"message.completed">): void {
+    const row: MessageRow = {
+      kind: "message",
+      key: entry.message,
+      message: entry.message,
+      atMs: entry.at_ms,
+      text: entry.text,
+      reasoning: entry.reasoning ?? "",
+      isComplete: true,
+      isAnswer: entry.answer ?? false,
+      isTruncated: entry.truncated ?? false,
+      finish: entry.finish ?? null,
+      usage: entry.usage,
+      attempt: 0,
+      bytes: { text: 0, reasoning: 0 },
+    };
+    this.#addRow(path, entry.at_ms, row, (lane) => ({
+      drafts: lane.drafts.filter((draft) => draft.key !== entry.message),
+      usage: addUsage(lane.usage, entry.usage),
+      delayedUntilMs: null,
+    }));
+    // The model's call has read all messages from before its start.
+    const readAtMs = entry.at_ms - entry.usage.took_ms;
+    const isNewlyRead = (row: Row) => row.kind === "user_message" && !row.isRead && row.atMs <= readAtMs;
+    if (!this.run.lanes.get(path)?.rows.some(isNewlyRead)) return;
+    this.#lane(path, entry.at_ms, (lane) => ({
+      rows: lane.rows.map((row) => (isNewlyRead(row) ? ({ ...row, isRead: true } as Row) : row)),
+    }));
+  }
+
+  #step(path: Path, entry: EntryOf<"step.changed">): void {
+    const plan = this.run.plan;
+    if (path !== "" || !plan) return;
+    const steps = plan.steps.map((step) =>
+      step.id === entry.step ? { ...step, status: entry.status, note: entry.note ?? step.note } : step,
+    );
+    this.run = { ...this.run, plan: { ...plan, steps } };
+  }
+
+  #childEnded(entry: EntryOf<"child.ended">): void {
+    this.#addFiles(entry.files);
+    this.#lane(entry.child, entry.at_ms, () => ({
+      status: entry.status,
+      endedAtMs: entry.at_ms,
+      text: entry.text,
+      failure: entry.failure ?? null,
+      spent: entry.spent,
+      drafts: [],
+      delayedUntilMs: null,
+    }));
+    const isBelow = (path: Path) => path === entry.child || path.startsWith(`${entry.child}.`);
+    this.#changeRequests((state) => isBelow(state.path), {});
+  }
+
+  #runEnded(entry: EntryOf<"run.ended">): void {
+    this.#addFiles(entry.files);
+    for (const lane of this.run.lanes.values()) {
+      const isRoot = lane.path === "";
+      if (!isRoot && lane.endedAtMs !== null) continue;
+      this.#lane(lane.path, entry.at_ms, () => ({
+        status: entry.status,
+        endedAtMs: entry.at_ms,
+        drafts: [],
+        delayedUntilMs: null,
+        ...(isRoot ? { spent: entry.spent, failure: entry.failure ?? null } : {}),
+      }));
+    }
+    this.#changeRequests(() => true, {});
+    this.run = {
+      ...this.run,
+      end: {
+        status: entry.status,
+        answer: entry.answer,
+        files: entry.files.filter((file) => !file.internal),
+        failure: entry.failure ?? null,
+        finish: entry.finish ?? null,
+        spent: entry.spent,
+        tookMs: entry.took_ms,
+        pausedMs: entry.paused_ms ?? 0,
+        atMs: entry.at_ms,
+      },
+    };
+  }
+
+  #requested(entry: EntryOf<"human.requested">): void {
+    const requests = this.#own(this.run.requests, (map) => new Map(map)) as Map<string, RequestState>;
+    for (const request of entry.requests) {
+      requests.set(request.id, {
+        request,
+        group: entry.group,
+        reasoning: entry.reasoning,
+        path: request.path ?? "",
+        atMs: entry.at_ms,
+        resolution: null,
+        isOpen: true,
+      });
+    }
+    this.run = { ...this.run, requests };
+  }
+
+  /** Closes the matching requests that are open. */
+  #changeRequests(matches: (state: RequestState) => boolean, change: Partial<RequestState>): void {
+    const closed = [...this.run.requests].filter(([, state]) => state.isOpen && matches(state));
+    if (closed.length === 0) return;
+    const requests = this.#own(this.run.requests, (map) => new Map(map)) as Map<string, RequestState>;
+    for (const [id, state] of closed) requests.set(id, { ...state, ...change, isOpen: false });
+    this.run = { ...this.run, requests };
+  }
+
+  #addFiles(added: readonly SessionFile[]): void {
+    const shown = added.filter((file) => !file.internal);
+    if (shown.length === 0) return;
+    const files = this.#own(this.run.files, (map) => new Map(map)) as Map<string, SessionFile>;
+    for (const file of shown) files.set(file.name, file);
+    this.run = { ...this.run, files };
+  }
+
+  #addSources(findings: readonly { query: string; pages: readonly Omit<Source, "query">[] }[]): void {
+    const sources = this.#own(this.run.sources, (map) => new Map(map)) as Map<string, Source>;
+    for (const { query, pages } of findings) {
+      for (const page of pages) if (!sources.has(page.url)) sources.set(page.url, { ...page, query });
+    }
+    this.run = { ...this.run, sources };
+  }
+}
+
+function newDraft(preview: Preview): MessageRow {
+  return {
+    kind: "message",
+    key: preview.message,
+    message: preview.message,
+    atMs: preview.at_ms,
+    text: "",
+    reasoning: "",
+    isComplete: false,
+    isAnswer: false,
+    isTruncated: false,
+    finish: null,
+    usage: null,
+    attempt: preview.attempt,
+    bytes: { text: 0, reasoning: 0 },
+  };
+}

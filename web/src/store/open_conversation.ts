@@ -1,0 +1,418 @@
+// The open conversation: its questions and answers, and the newest run, followed in full.
+
+import type { Frame } from "../wire/sse";
+import { readFrames } from "../wire/sse";
+import type { HumanRequest, RunRequest, SessionBody, TurnBody } from "../wire/contract";
+import { errorOf, offlineError, RequestError } from "../wire/error";
+import { Follower } from "../wire/follow";
+import type { Routes } from "../wire/routes";
+import type { Browser } from "./browser";
+import { emptyRun, foldEvents, isWaitingForUsers } from "./fold";
+import { Pending } from "./pending";
+import type { PendingQuestion } from "./pending";
+import type { Conversation, Following, Loadable, PageState, Run, SessionFile, Turn } from "./types";
+
+const TURN_PAGE = 50;
+/** A question that nobody has accepted for so long is sent again only by its user. */
+const PENDING_VALIDITY = 5 * 60_000;
+
+/** The state and the events of the page that the conversation needs. */
+export interface ConversationHost {
+  readonly browser: Browser;
+  readonly routes: Routes;
+  show(conversation: Loadable<Conversation>): void;
+  clock(): number;
+  onQuestion(session: string, question: string): void;
+  onStatus(session: string, status: PageState["conversations"]["items"][number]["mark"]): void;
+}
+
+/** One conversation, from its opening until another is opened. */
+export class OpenConversation {
+  readonly session: string;
+  readonly #host: ConversationHost;
+  readonly #pending: Pending;
+  #conversation: Conversation;
+  #cursor: string | null = null;
+  #follower: Follower | null = null;
+  #followedKey: string | null = null;
+  #run: Run | null = null;
+  #queue: Frame[] = [];
+  #isFlushPlanned = false;
+  #isClosed = false;
+  #isLoaded = false;
+  readonly #schemaRequests = new Set<string>();
+
+  constructor(session: string, host: ConversationHost) {
+    this.session = session;
+    this.#host = host;
+    this.#pending = new Pending(host.browser.device);
+    this.#conversation = emptyConversation(session);
+  }
+
+  get conversation(): Conversation {
+    return this.#conversation;
+  }
+
+  /** The newest run, if it is at work. */
+  get activeRun(): string | null {
+    const turn = this.#conversation.turns.at(-1);
+    if (!turn || turn.run === null) return null;
+    return ["queued", "running", "paused"].includes(turn.status) ? turn.run : null;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#follower?.close();
+  }
+
+  onVisibility(): void {
+    this.#follower?.onVisibility();
+  }
+
+  wake(): void {
+    this.#follower?.wake();
+  }
+
+  /** Tries everything again that failed: for example with a new key. */
+  retry(): void {
+    if (!this.#isLoaded) void this.load();
+    else this.#follower?.retry();
+  }
+
+  /** Opens a conversation without questions. */
+  startNew(): void {
+    this.#isLoaded = true;
+    this.#set({});
+  }
+
+  /** Reads the conversation, and follows its newest run. */
+  async load(): Promise<void> {
+    this.#host.show({ state: "loading" });
+    const pending = this.#pending.load(this.session);
+    try {
+      const body = await this.#host.routes.session(this.session, null, TURN_PAGE);
+      if (this.#isClosed) return;
+      this.#isLoaded = true;
+      this.#cursor = body.next ?? null;
+      this.#set(conversationParts(body));
+      if (pending && !body.turns.some((turn) => turn.request === pending.requestId)) this.#resume(pending);
+      else {
+        this.#pending.save(this.session, null);
+        this.#followNewest();
+      }
+    } catch (error) {
+      if (this.#isClosed) return;
+      const info = errorOf(error);
+      if (pending && info.code === "session_not_found") {
+        this.#isLoaded = true;
+        this.#set({});
+        return this.#resume(pending);
+      }
+      this.#host.show({ state: "failed", error: info });
+    }
+  }
+
+  async loadOlderTurns(): Promise<void> {
+    if (this.#cursor === null || this.#conversation.isLoadingOlder) return;
+    this.#set({ isLoadingOlder: true });
+    try {
+      const body = await this.#host.routes.session(this.session, this.#cursor, TURN_PAGE);
+      this.#cursor = body.next ?? null;
+      const older = body.turns.map(turnOf).reverse();
+      this.#set({
+        turns: [...older, ...this.#conversation.turns],
+        hasOlderTurns: this.#cursor !== null,
+        isLoadingOlder: false,
+      });
+    } catch (error) {
+      this.#set({ isLoadingOlder: false });
+      throw error;
+    }
+  }
+
+  /** Reads the events of an ended run. */
+  async loadDetail(id: string): Promise<void> {
+    const turn = this.#conversation.turns.find((turn) => turn.run === id);
+    if (!turn || turn.detail || turn.isLoadingDetail) return;
+    this.#setTurn(turn.key, { isLoadingDetail: true, detailError: null });
+    let run = emptyRun(id);
+    try {
+      const response = await this.#host.routes.follow(id, null, new AbortController().signal);
+      if (!response.body) throw new RequestError(offlineError("no body"));
+      await readFrames(response.body, {
+        onFrames: (frames) => (run = foldEvents(run, frames.map((frame) => frame.event))),
+        onRetry: () => undefined,
+      });
+      this.#setTurn(turn.key, { detail: run, isLoadingDetail: false });
+    } catch (error) {
+      this.#setTurn(turn.key, { isLoadingDetail: false, detailError: errorOf(error) });
+    }
+  }
+
+  /** Asks a question. It is repeated with the same id until the server has accepted or rejected it. */
+  ask(body: RunRequest, attachments: readonly string[]): void {
+    const requestId = this.#host.browser.newId();
+    const question: PendingQuestion = {
+      requestId,
+      body: { ...body, session_id: this.session, request_id: requestId },
+      attachments,
+      atMs: this.#host.browser.now(),
+    };
+    this.#pending.save(this.session, question);
+    this.#send(question);
+  }
+
+  /** Asks an unsent question again. */
+  resend(key: string): void {
+    const question = this.#pending.load(this.session);
+    if (question?.requestId !== key) return;
+    const fresh = { ...question, atMs: this.#host.browser.now() };
+    this.#pending.save(this.session, fresh);
+    this.#set({ turns: this.#conversation.turns.filter((turn) => turn.key !== key) });
+    this.#send(fresh);
+  }
+
+  /** Removes an unsent question. Returns its text and files. */
+  takeBack(key: string): { text: string; attachments: readonly string[] } | null {
+    const turn = this.#conversation.turns.find((turn) => turn.key === key && turn.run === null);
+    if (!turn) return null;
+    this.#follower?.close();
+    this.#follower = null;
+    this.#pending.save(this.session, null);
+    this.#set({ turns: this.#conversation.turns.filter((turn) => turn.key !== key), following: { state: "idle" } });
+    return { text: turn.question ?? "", attachments: turn.attachments };
+  }
+
+  /** Changes parts of the conversation and shows them. */
+  update(change: Partial<Conversation> | ((conversation: Conversation) => Partial<Conversation>)): void {
+    this.#set(typeof change === "function" ? change(this.#conversation) : change);
+  }
+
+  setTurn(run: string, change: Partial<Turn>): void {
+    const turn = this.#conversation.turns.find((turn) => turn.run === run);
+    if (turn) this.#setTurn(turn.key, change);
+  }
+
+  /** Follows the newest run again, for example after `continue`. */
+  followNewest(): void {
+    this.#follower?.close();
+    this.#follower = null;
+    this.#followNewest();
+  }
+
+  #resume(question: PendingQuestion): void {
+    if (this.#host.browser.now() - question.atMs < PENDING_VALIDITY) return this.#send(question);
+    this.#addTurn(question, { status: "unsent", error: offlineError("") });
+  }
+
+  #send(question: PendingQuestion): void {
+    this.#addTurn(question, { status: "sending" });
+    this.#host.onQuestion(this.session, question.body.question ?? "");
+    this.#follow(question.requestId, null, question.body);
+  }
+
+  #addTurn(question: PendingQuestion, change: Partial<Turn>): void {
+    const turn: Turn = {
+      ...EMPTY_TURN,
+      key: question.requestId,
+      question: question.body.question ?? "",
+      startedAtMs: this.#host.clock(),
+      attachments: question.attachments,
+      ...change,
+    };
+    this.#set({ turns: [...this.#conversation.turns, turn] });
+  }
+
+  #followNewest(): void {
+    const newest = this.#conversation.turns.at(-1);
+    if (!newest || newest.run === null || newest.question === null) return;
+    this.#follow(newest.key, newest.run, null);
+  }
+
+  #follow(key: string, run: string | null, body: RunRequest | null): void {
+    this.#follower?.close();
+    this.#followedKey = key;
+    this.#run = run === null ? null : emptyRun(run);
+    this.#queue = [];
+    let id = run;
+    const open = (cursor: string | null, signal: AbortSignal) =>
+      id === null && body ? this.#host.routes.ask(body, cursor, signal) : this.#host.routes.follow(id ?? "", cursor, signal);
+    const follower = new Follower(
+      open,
+      {
+        onOpen: (response) => {
+          const header = response.headers.get("djinn-run-id");
+          if (id !== null || header === null) return;
+          id = header;
+          this.#accepted(key, header);
+        },
+        onFrames: (frames) => {
+          this.#queue.push(...frames);
+          if (frames.some(({ event }) => event.kind === "entry" && event.entry.type === "run.ended")) return this.#flush();
+          if (this.#isFlushPlanned) return;
+          this.#isFlushPlanned = true;
+          this.#host.browser.beforePaint(() => this.#flush());
+        },
+        onState: (state) => {
+          if (this.#follower === follower) this.#onFollowing(key, id, state);
+        },
+        isPaused: () => {
+          this.#flush();
+          return this.#run !== null && isWaitingForUsers(this.#run);
+        },
+        hasEnded: () => {
+          this.#flush();
+          return this.#run?.end != null;
+        },
+      },
+      this.#host.browser,
+    );
+    this.#follower = follower;
+    follower.start();
+  }
+
+  #accepted(key: string, run: string): void {
+    this.#pending.save(this.session, null);
+    this.#run = emptyRun(run);
+    this.#setTurn(key, { run, status: "running" });
+    this.#host.onStatus(this.session, "running");
+  }
+
+  #onFollowing(key: string, run: string | null, following: Following): void {
+    if (following.state === "failed" && run === null) {
+      this.#setTurn(key, { status: "unsent", error: following.error });
+      return this.#set({ following: { state: "idle" } });
+    }
+    this.#set({ following });
+  }
+
+  #flush(): void {
+    this.#isFlushPlanned = false;
+    if (this.#queue.length === 0 || !this.#run || this.#isClosed) return;
+    const before = this.#run;
+    const run = foldEvents(before, this.#queue.map((frame) => frame.event));
+    this.#queue = [];
+    this.#run = run;
+    const key = this.#followedKey ?? "";
+    const isPaused = isWaitingForUsers(run);
+    const status = run.end ? run.end.status : isPaused ? "paused" : "running";
+    this.#setTurn(key, { detail: run, status, ...(run.end ? { answer: run.end.answer } : {}) });
+    if (run.files !== before.files) this.#set({ files: mergeFiles(this.#conversation.files, [...run.files.values()]) });
+    this.#forgetReadMessages(run);
+    this.#host.onStatus(this.session, run.end ? null : isPaused ? "waiting" : "running");
+    if (run.end) this.#set({ isStopping: false, sendingResponses: new Map() });
+    if (run.end && !before.end) this.readBudget().catch(() => undefined);
+    if (run.requests !== before.requests) this.#readSchemas(run).catch(() => undefined);
+  }
+
+  /** Removes sent messages that the run has repeated as events. */
+  #forgetReadMessages(run: Run): void {
+    const waiting = this.#conversation.unreadMessages;
+    if (waiting.length === 0) return;
+    const arrived = (run.lanes.get("")?.rows ?? []).flatMap((row) => (row.kind === "user_message" ? [row.text] : []));
+    const rest = run.end ? [] : waiting.filter((message) => !arrived.slice(message.after).includes(message.text));
+    if (rest.length !== waiting.length) this.#set({ unreadMessages: rest });
+  }
+
+  /** Reads the limits and the spending of the newest run. */
+  async readBudget(): Promise<void> {
+    const turn = this.#conversation.turns.at(-1);
+    if (!turn || turn.run === null) return;
+    const body = await this.#host.routes.run(turn.run);
+    if ("budget" in body && body.budget) this.#setTurn(turn.key, { budget: body.budget });
+  }
+
+  /** The forms of calls come from the tools' schemas, which only the list of open requests has. */
+  async #readSchemas(run: Run): Promise<void> {
+    const open = [...run.requests.values()].filter((state) => state.isOpen && "arguments" in state.request);
+    const unknown = open.filter((state) => !this.#schemaRequests.has(state.request.id));
+    if (unknown.length === 0) return;
+    for (const state of unknown) this.#schemaRequests.add(state.request.id);
+    const { requests } = await this.#host.routes.requests(run.id);
+    this.#set({ schemas: new Map([...this.#conversation.schemas, ...requests.flatMap(schemaOf)]) });
+  }
+
+  #set(change: Partial<Conversation>): void {
+    this.#conversation = { ...this.#conversation, ...change };
+    if (!this.#isClosed) this.#host.show({ state: "ready", value: this.#conversation });
+  }
+
+  #setTurn(key: string, change: Partial<Turn>): void {
+    this.#set({
+      turns: this.#conversation.turns.map((turn) => (turn.key === key ? { ...turn, ...change } : turn)),
+    });
+  }
+}
+
+const EMPTY_TURN: Turn = {
+  key: "",
+  run: null,
+  question: "",
+  answer: null,
+  status: "running",
+  startedAtMs: 0,
+  user: null,
+  attachments: [],
+  error: null,
+  detail: null,
+  detailError: null,
+  isLoadingDetail: false,
+  budget: null,
+};
+
+function emptyConversation(session: string): Conversation {
+  return {
+    session,
+    title: "",
+    turns: [],
+    hasOlderTurns: false,
+    isLoadingOlder: false,
+    files: [],
+    shares: [],
+    isOwner: true,
+    canWrite: true,
+    following: { state: "idle" },
+    unreadMessages: [],
+    sendingResponses: new Map(),
+    schemas: new Map(),
+    isStopping: false,
+    planEdit: { state: "idle" },
+  };
+}
+
+function conversationParts(body: SessionBody): Partial<Conversation> {
+  const isOwner = body.write === undefined || body.write === null;
+  return {
+    title: body.title,
+    turns: body.turns.map(turnOf).reverse(),
+    hasOlderTurns: body.next !== null,
+    files: body.files.filter((file) => !file.internal),
+    shares: body.shares ?? [],
+    isOwner,
+    canWrite: isOwner || body.write === true,
+  };
+}
+
+function turnOf(body: TurnBody): Turn {
+  return {
+    ...EMPTY_TURN,
+    key: body.request ?? body.run,
+    run: body.run,
+    question: body.question,
+    answer: body.answer,
+    status: body.question === null ? "expired" : body.status,
+    startedAtMs: body.started_at_ms,
+    user: body.user ?? null,
+  };
+}
+
+function schemaOf(request: HumanRequest): [string, Readonly<Record<string, unknown>>][] {
+  const schema: unknown = "schema" in request ? request.schema : null;
+  return typeof schema === "object" && schema !== null ? [[request.id, schema as Record<string, unknown>]] : [];
+}
+
+/** Newest first; a later file of the same name replaces the earlier one. */
+function mergeFiles(files: readonly SessionFile[], added: readonly SessionFile[]): readonly SessionFile[] {
+  const names = new Set(added.map((file) => file.name));
+  return [...added.toReversed(), ...files.filter((file) => !names.has(file.name))];
+}

@@ -1,0 +1,111 @@
+// What a user does to the run at work: messages, responses, changes of the plan, a stop.
+
+import type { ResponseRequest, StepRequest } from "../wire/contract";
+import type { components } from "../wire/generated/openapi";
+import { errorOf, RequestError } from "../wire/error";
+import type { Routes } from "../wire/routes";
+import type { OpenConversation } from "./open_conversation";
+import type { Decision, PendingMessage } from "./types";
+
+/** Sends a message. It is shown as unread until the run repeats it as an event. */
+export async function sendMessage(routes: Routes, open: OpenConversation, id: string, text: string): Promise<void> {
+  const run = open.activeRun;
+  if (run === null) return;
+  const detail = open.conversation.turns.at(-1)?.detail;
+  const rows = detail?.lanes.get("")?.rows ?? [];
+  const after = rows.filter((row) => row.kind === "user_message").length;
+  const message: PendingMessage = { id, text, error: null, after };
+  const others = open.conversation.unreadMessages.filter((other) => other.id !== id);
+  open.update({ unreadMessages: [...others, message] });
+  try {
+    await routes.message(run, text, id);
+    open.wake();
+  } catch (error) {
+    open.update(({ unreadMessages }) => ({
+      unreadMessages: unreadMessages.map((other) => (other.id === id ? { ...other, error: errorOf(error) } : other)),
+    }));
+  }
+}
+
+/** Resumes an interrupted run. */
+export async function continueRun(routes: Routes, open: OpenConversation, id: string): Promise<void> {
+  const run = open.activeRun;
+  if (run === null) return;
+  await routes.message(run, "continue", id);
+  open.wake();
+}
+
+/** Responds to a request, or with a group's id to all requests of the group. */
+export async function respond(
+  routes: Routes,
+  open: OpenConversation,
+  request: string,
+  decision: Decision,
+  comment: string | undefined,
+): Promise<void> {
+  const run = open.conversation.turns.at(-1);
+  if (!run || run.run === null) return;
+  const progress = (error: ReturnType<typeof errorOf> | null) =>
+    open.update(({ sendingResponses }) => ({ sendingResponses: new Map(sendingResponses).set(request, { error }) }));
+  progress(null);
+  const body: { -readonly [Field in keyof ResponseRequest]: ResponseRequest[Field] } = {
+    response: decision.kind === "say" ? decision.text : decision.kind,
+  };
+  if (decision.kind === "modify") body.parameters = decision.parameters;
+  if (comment) body.comment = comment;
+  const digest = run.detail?.requests.get(request)?.request.digest;
+  if (digest !== undefined) body.digest = digest;
+  try {
+    await routes.respond(run.run, request, body);
+    open.wake();
+  } catch (error) {
+    progress(errorOf(error));
+    // Somebody else may have responded: the events say who.
+    open.wake();
+  }
+}
+
+/** Stops the run at work, and all runs below. */
+export async function stop(routes: Routes, open: OpenConversation): Promise<void> {
+  const run = open.activeRun;
+  if (run === null || open.conversation.isStopping) return;
+  open.update({ isStopping: true });
+  try {
+    await routes.stop(run);
+    open.wake();
+  } catch (error) {
+    open.update({ isStopping: false });
+    throw error;
+  }
+}
+
+type Conflict = components["schemas"]["PlanConflictBody"];
+
+/** Replaces the steps that have not begun. A plan that somebody else changed is shown, not overwritten. */
+export async function changePlan(
+  routes: Routes,
+  open: OpenConversation,
+  steps: readonly StepRequest[],
+  version: number | null,
+): Promise<void> {
+  const run = open.activeRun;
+  if (run === null) return;
+  open.update({ planEdit: { state: "saving" } });
+  try {
+    const known = version ?? (await planVersion(routes, run));
+    await routes.changePlan(run, { version: known, steps: [...steps] });
+    open.update({ planEdit: { state: "saved" } });
+    open.wake();
+  } catch (error) {
+    const conflict = error instanceof RequestError && error.info.code === "plan_changed" ? error.body : null;
+    if (conflict) {
+      const { version, plan } = conflict as Conflict;
+      open.update({ planEdit: { state: "conflict", version, plan: plan as never } });
+    } else open.update({ planEdit: { state: "failed", error: errorOf(error) } });
+  }
+}
+
+async function planVersion(routes: Routes, run: string): Promise<number> {
+  const body = await routes.run(run);
+  return "plan_version" in body ? (body.plan_version ?? 0) : 0;
+}

@@ -1,0 +1,28 @@
+// The one mutable cell of the page: the current state, and those who listen to it.
+
+import type { PageState } from "./types";
+
+export class StateCell {
+  #state: PageState;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(state: PageState) {
+    this.#state = state;
+  }
+
+  get(): PageState {
+    return this.#state;
+  }
+
+  /** Replaces parts of the state, and notifies the listeners. */
+  set(change: Partial<PageState> | ((state: PageState) => Partial<PageState>)): void {
+    const parts = typeof change === "function" ? change(this.#state) : change;
+    this.#state = { ...this.#state, ...parts };
+    for (const listener of this.#listeners) listener();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,397 @@
+// The store: the state of the page, and the actions on it.
+
+import type { HumanSettings, RunRequest } from "../wire/contract";
+import { errorOf } from "../wire/error";
+import type { ConfigBody } from "../wire/routes";
+import { Routes } from "../wire/routes";
+import { Server } from "../wire/server";
+import type { Browser } from "./browser";
+import { Conversations, EMPTY_LIST } from "./conversation_list";
+import { Drafts, EMPTY_DRAFT } from "./drafts";
+import { OpenConversation } from "./open_conversation";
+import { formatAddress, parseAddress } from "./route";
+import { changePlan, continueRun, respond, sendMessage, stop } from "./run_actions";
+import { StateCell } from "./state";
+import type { Actions, AuditLine, Draft, HumanChoice, PageConfig, PageState, SignIn, Store, Upload } from "./types";
+import { Uploads } from "./uploads";
+
+const KEY = "key";
+/** The configuration is read again when a tab is shown after this time. */
+const CONFIG_VALIDITY = 5 * 60_000;
+/** Differences of clocks below this are the delay of a request. */
+const CLOCK_TOLERANCE = 2_000;
+const MAX_NOTICES = 5;
+
+/** Starts the page's store in this browser. `pageVersion` is the version of the page's own files. */
+export function createStore(browser: Browser, pageVersion: string): Store {
+  return new PageStore(browser, pageVersion);
+}
+
+class PageStore implements Store {
+  readonly #browser: Browser;
+  readonly #pageVersion: string;
+  readonly #cell: StateCell;
+  readonly #routes: Routes;
+  readonly #list: Conversations;
+  readonly #drafts: Drafts;
+  readonly #uploads: Uploads;
+  readonly actions: Actions;
+  #open: OpenConversation | null = null;
+  /** The session of the conversation that has no question yet. */
+  #newSession: string;
+  #configAtMs = 0;
+
+  constructor(browser: Browser, pageVersion: string) {
+    this.#browser = browser;
+    this.#pageVersion = pageVersion;
+    this.#drafts = new Drafts(browser.device);
+    this.#newSession = this.#drafts.loadNewSession() ?? browser.newId();
+    const server = new Server(browser.fetch, (response) => this.#onResponse(response));
+    server.setKey(browser.tab.read(KEY) ?? browser.device.read(KEY));
+    this.#routes = new Routes(server);
+    this.#cell = new StateCell({
+      config: { state: "loading" },
+      modes: [],
+      signIn: { state: "unknown" },
+      route: parseAddress(browser.address()),
+      conversations: EMPTY_LIST,
+      conversation: null,
+      draft: EMPTY_DRAFT,
+      clockOffsetMs: 0,
+      isOnline: browser.isOnline(),
+      notices: [],
+      hasNewVersion: false,
+    });
+    this.#list = new Conversations(this.#routes, this.#cell);
+    this.#uploads = new Uploads(this.#routes, { update: (session, change) => this.#changeUploads(session, change) });
+    this.actions = this.#buildActions();
+    browser.onAddress(() => this.#onAddress());
+    browser.onVisibility(() => this.#onVisibility());
+    browser.onNetwork(() => this.#onNetwork());
+    this.#goTo(this.#cell.get().route.session);
+    void this.#start();
+  }
+
+  getState(): PageState {
+    return this.#cell.get();
+  }
+
+  subscribe(listener: () => void): () => void {
+    return this.#cell.subscribe(listener);
+  }
+
+  async #start(): Promise<void> {
+    await this.#readConfig();
+    const config = this.#cell.get().config;
+    if (config.state !== "ready") return;
+    const kind = config.value.signIn.kind;
+    const hasKey = this.#routes.server.authorization.authorization !== undefined;
+    if (kind === "key" && !hasKey) return this.#cell.set({ signIn: { state: "needs_key", error: null } });
+    if ((kind === "iam" || kind === "jwt") && !hasKey) {
+      return this.#cell.set({ signIn: { state: "unsupported", kind } });
+    }
+    this.#cell.set({ signIn: { state: "signed_in" } });
+    await this.#enter();
+  }
+
+  /** Loads what only a known caller may see. */
+  async #enter(): Promise<void> {
+    const modes = this.#routes.modes().then(({ modes }) => this.#cell.set({ modes }));
+    await Promise.all([modes, this.#list.refresh()]).catch((error: unknown) => this.#notice(error));
+    this.#dropUnknownMode();
+  }
+
+  #dropUnknownMode(): void {
+    const { modes, draft } = this.#cell.get();
+    const standard = modes.find((mode) => mode.is_default) ?? modes[0];
+    if (standard && !modes.some((mode) => mode.name === draft.mode)) {
+      this.#cell.set({ draft: { ...draft, mode: standard.name } });
+    }
+  }
+
+  async #readConfig(): Promise<void> {
+    try {
+      const value = configOf(await this.#routes.config());
+      this.#configAtMs = this.#browser.now();
+      const isOther = value.version !== "" && this.#pageVersion !== "" && value.version !== this.#pageVersion;
+      this.#cell.set({ config: { state: "ready", value }, hasNewVersion: isOther });
+    } catch (error) {
+      if (this.#cell.get().config.state !== "ready") {
+        this.#cell.set({ config: { state: "failed", error: errorOf(error) } });
+      }
+    }
+  }
+
+  #onResponse(response: Response): void {
+    const date = Date.parse(response.headers.get("date") ?? "");
+    const offset = date - this.#browser.now();
+    const known = this.#cell.get().clockOffsetMs;
+    if (Number.isFinite(offset) && Math.abs(offset - known) > CLOCK_TOLERANCE) {
+      this.#cell.set({ clockOffsetMs: Math.abs(offset) > CLOCK_TOLERANCE ? offset : 0 });
+    }
+    if (response.status === 401) void this.#onUnauthorized(response.clone());
+  }
+
+  async #onUnauthorized(response: Response): Promise<void> {
+    const { config, signIn } = this.#cell.get();
+    const kind = config.state === "ready" ? config.value.signIn.kind : "key";
+    if (signIn.state === "needs_key") return;
+    if (kind !== "key") return this.#cell.set({ signIn: { state: "unsupported", kind: kind === "jwt" ? "jwt" : "iam" } });
+    const body: unknown = await response.json().catch(() => null);
+    const message = typeof body === "object" && body !== null && "message" in body ? String(body.message) : "";
+    const base = errorOf(new Error(""));
+    const error = { ...base, code: "credentials_refused" as const, message, status: 401, isRetryable: false };
+    this.#cell.set({ signIn: { state: "needs_key", error } });
+  }
+
+  #onAddress(): void {
+    const { session } = parseAddress(this.#browser.address());
+    if (session !== this.#cell.get().route.session) this.#goTo(session);
+  }
+
+  #onVisibility(): void {
+    this.#open?.onVisibility();
+    if (this.#browser.isHidden() || this.#browser.now() - this.#configAtMs < CONFIG_VALIDITY) return;
+    void this.#readConfig();
+    if (this.#cell.get().signIn.state === "signed_in") void this.#list.refresh();
+  }
+
+  #onNetwork(): void {
+    const isOnline = this.#browser.isOnline();
+    this.#cell.set({ isOnline });
+    if (isOnline) this.#open?.wake();
+  }
+
+  /** Shows a conversation; null shows a new one. The address is already set. */
+  #goTo(session: string | null): void {
+    this.#open?.close();
+    this.#open = null;
+    const draftSession = session ?? this.#newSession;
+    this.#cell.set({ route: { session }, conversation: null, draft: this.#drafts.load(draftSession) });
+    this.#dropUnknownMode();
+    if (session === null) return;
+    this.#open = this.#conversationOf(session);
+    void this.#open.load();
+  }
+
+  #conversationOf(session: string): OpenConversation {
+    const open = new OpenConversation(session, {
+      browser: this.#browser,
+      routes: this.#routes,
+      show: (conversation) => {
+        if (this.#open === open || this.#open === null) this.#cell.set({ conversation });
+      },
+      clock: () => this.#browser.now() + this.#cell.get().clockOffsetMs,
+      onQuestion: (name, question) =>
+        this.#list.touch(name, question.slice(0, 100), this.#browser.now() + this.#cell.get().clockOffsetMs),
+      onStatus: (name, mark) => this.#list.mark(name, mark),
+    });
+    return open;
+  }
+
+  #navigate(session: string | null): void {
+    this.#browser.setAddress(formatAddress({ session }), false);
+    this.#goTo(session);
+  }
+
+  // The draft.
+
+  #draftSession(): string {
+    return this.#cell.get().route.session ?? this.#newSession;
+  }
+
+  #setDraft(draft: Draft): void {
+    this.#cell.set({ draft });
+    this.#drafts.save(this.#draftSession(), draft, this.#newSession);
+  }
+
+  #changeUploads(session: string, change: (uploads: readonly Upload[]) => readonly Upload[]): void {
+    if (session === this.#draftSession()) {
+      const { draft } = this.#cell.get();
+      return this.#setDraft({ ...draft, uploads: change(draft.uploads) });
+    }
+    // The upload of a conversation that was left.
+    const draft = this.#drafts.load(session);
+    this.#drafts.save(session, { ...draft, uploads: change(draft.uploads) }, this.#newSession);
+  }
+
+  #send(): void {
+    const { draft } = this.#cell.get();
+    const text = draft.text.trim();
+    if (text === "" || draft.uploads.some((upload) => upload.state === "uploading")) return;
+    const open = this.#open;
+    if (open && open.activeRun !== null) {
+      void sendMessage(this.#routes, open, this.#browser.newId(), text);
+      return this.#setDraft({ ...draft, text: "" });
+    }
+    this.#ask(text, draft);
+    this.#setDraft({ ...draft, text: "", uploads: [] });
+  }
+
+  #ask(question: string, draft: Draft): void {
+    const names = draft.uploads.filter((upload) => upload.state === "done").map((upload) => upload.name);
+    const body: { -readonly [Field in keyof RunRequest]: RunRequest[Field] } = { question, mode: draft.mode };
+    if (names.length > 0) body.attachments = names.map((name) => ({ uri: name }));
+    if (draft.outputStyle) body.output_style = draft.outputStyle;
+    const human = humanSettings(draft.human);
+    if (human) body.human_requests = human;
+    if (!this.#open) {
+      const session = this.#newSession;
+      // The draft of the new conversation is this question, and empty from now on.
+      this.#drafts.save(session, EMPTY_DRAFT, session);
+      this.#newSession = this.#browser.newId();
+      this.#browser.setAddress(formatAddress({ session }), false);
+      this.#open = this.#conversationOf(session);
+      this.#cell.set({ route: { session } });
+      this.#open.startNew();
+    }
+    this.#open.ask(body, names);
+  }
+
+  #takeBack(key: string): void {
+    const taken = this.#open?.takeBack(key);
+    if (!taken) return;
+    const { draft } = this.#cell.get();
+    const uploads = taken.attachments.map((name): Upload => {
+      return { id: this.#browser.newId(), name, size: 0, progress: 1, state: "done", error: null };
+    });
+    const text = draft.text === "" ? taken.text : `${taken.text}\n\n${draft.text}`;
+    this.#setDraft({ ...draft, text, uploads: [...uploads, ...draft.uploads] });
+  }
+
+  async #signInWithKey(key: string, isRemembered: boolean): Promise<void> {
+    this.#browser.tab.write(KEY, key);
+    this.#browser.device.write(KEY, isRemembered ? key : null);
+    this.#routes.server.setKey(key);
+    this.#cell.set({ signIn: { state: "signed_in" } });
+    await this.#enter();
+    if (this.#cell.get().signIn.state === "signed_in") this.#open?.retry();
+  }
+
+  #signOut(): void {
+    this.#browser.tab.write(KEY, null);
+    this.#browser.device.write(KEY, null);
+    this.#routes.server.setKey(null);
+    this.#open?.close();
+    this.#open = null;
+    this.#cell.set({
+      signIn: { state: "needs_key", error: null },
+      conversations: EMPTY_LIST,
+      conversation: null,
+      route: { session: null },
+    });
+    this.#browser.setAddress("/", false);
+  }
+
+  #notice(error: unknown): void {
+    const notice = { id: this.#browser.newId(), error: errorOf(error) };
+    this.#cell.set(({ notices }) => ({ notices: [...notices, notice].slice(-MAX_NOTICES) }));
+  }
+
+  #buildActions(): Actions {
+    /** Runs an action whose errors have no place of their own. */
+    const attempt = (action: Promise<void> | undefined): void => {
+      action?.catch((error: unknown) => this.#notice(error));
+    };
+    const withOpen = (action: (open: OpenConversation) => Promise<void>): void => {
+      if (this.#open) attempt(action(this.#open));
+    };
+    return {
+      open: (session) => this.#navigate(session),
+      loadMoreConversations: () => void this.#list.loadMore(),
+      search: (text) => void this.#list.search(text),
+      rename: (session, title) =>
+        attempt(
+          this.#list.rename(session, title).then(() => {
+            if (this.#open?.session === session) this.#open.update({ title });
+          }),
+        ),
+      remove: (session) =>
+        attempt(
+          this.#list.remove(session).then(() => {
+            if (this.#cell.get().route.session === session) this.#navigate(null);
+          }),
+        ),
+      loadOlderTurns: () => withOpen((open) => open.loadOlderTurns()),
+      loadDetail: (run) => withOpen((open) => open.loadDetail(run)),
+      retry: () => {
+        if (this.#cell.get().config.state !== "ready") void this.#start();
+        else {
+          void this.#list.refresh();
+          this.#open?.retry();
+        }
+      },
+      setDraft: (change) => this.#setDraft({ ...this.#cell.get().draft, ...change }),
+      addFiles: (files) => {
+        for (const file of files) this.#uploads.add(this.#draftSession(), this.#browser.newId(), file);
+      },
+      removeUpload: (id) => this.#uploads.remove(this.#draftSession(), id),
+      retryUpload: (id) => this.#uploads.retry(id),
+      send: () => this.#send(),
+      resend: (key) => this.#open?.resend(key),
+      takeBack: (key) => this.#takeBack(key),
+      ask: (question) => this.#ask(question, this.#cell.get().draft),
+      stop: () => withOpen((open) => stop(this.#routes, open)),
+      continueRun: () => withOpen((open) => continueRun(this.#routes, open, this.#browser.newId())),
+      respond: (request, decision, comment) =>
+        withOpen((open) => respond(this.#routes, open, request, decision, comment)),
+      respondGroup: (group, decision) =>
+        withOpen((open) => respond(this.#routes, open, group, decision, undefined)),
+      changePlan: (steps, version) => withOpen((open) => changePlan(this.#routes, open, steps, version)),
+      closePlanEdit: () => this.#open?.update({ planEdit: { state: "idle" } }),
+      refreshBudget: () => withOpen((open) => open.readBudget()),
+      retryMessage: (id) =>
+        withOpen(async (open) => {
+          const message = open.conversation.unreadMessages.find((message) => message.id === id);
+          if (message) await sendMessage(this.#routes, open, id, message.text);
+        }),
+      share: (request) =>
+        withOpen(async (open) => {
+          const share = await this.#routes.share(open.session, request);
+          open.update(({ shares }) => ({ shares: [...shares, share] }));
+        }),
+      endShare: (handle) =>
+        withOpen(async (open) => {
+          await this.#routes.endShare(open.session, handle);
+          open.update(({ shares }) => ({ shares: shares.filter((share) => share.handle !== handle) }));
+        }),
+      loadAudit: async (run) => {
+        try {
+          return { state: "ready", value: (await this.#routes.audit(run)) as readonly AuditLine[] };
+        } catch (error) {
+          return { state: "failed", error: errorOf(error) };
+        }
+      },
+      signInWithKey: (key, isRemembered) => attempt(this.#signInWithKey(key, isRemembered)),
+      signOut: () => this.#signOut(),
+      dismissNotice: (id) =>
+        this.#cell.set(({ notices }) => ({ notices: notices.filter((notice) => notice.id !== id) })),
+    };
+  }
+}
+
+function configOf(body: ConfigBody): PageConfig {
+  return {
+    signIn: signInOf(body.sign_in),
+    language: body.language,
+    isScriptedModel: body.is_scripted_model,
+    maxBodyBytes: body.max_body_bytes,
+    version: body.version,
+  };
+}
+
+function signInOf(body: ConfigBody["sign_in"]): SignIn {
+  return { kind: body };
+}
+
+/** Null leaves everything to the deployment. */
+function humanSettings(choice: HumanChoice): HumanSettings | null {
+  if (!choice.risks && !choice.plan && !choice.results && !choice.clarify) return null;
+  const settings: { -readonly [Field in keyof HumanSettings]: HumanSettings[Field] } = {
+    enabled: choice.risks,
+    clarify: choice.clarify,
+    confirm_plan: choice.plan,
+  };
+  if (choice.results) settings.confirm_results = true;
+  return settings;
+}
