@@ -10,6 +10,7 @@ mod human_requests;
 mod init;
 mod json;
 mod link_key;
+mod page;
 mod show;
 mod walls_notice;
 mod watch;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use djinn_local::{Djinn, LaptopSandbox, System, SystemOptions, Var, Walls, create_private_dir};
 use djinn_settings::check_names;
-use djinn_settings::table::agent::LINK_KEY;
+use djinn_settings::table::agent::{LINK_KEY, PAGE};
 use djinn_settings::table::dev::{HOME, LOG};
 use djinn_settings::table::model::MODELS;
 use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, CONFIG, OFFERED_AGENTS, PROMPTS};
@@ -71,12 +72,20 @@ pub(crate) fn run(DevArguments { command, port, ui }: DevArguments) -> Result<()
 
 async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     start_explained_log();
-    let system = System::start(SystemOptions {
-        listen: SocketAddr::from(([127, 0, 0, 1], port)),
-        ui,
-        ..system_options()?
-    })
-    .await?;
+    let options = system_options()?;
+    // A UI of the user's own replaces the page.
+    let options = if ui.is_none() && PAGE.find_text(&*options.var).is_none() {
+        let folder = page::open_page()?;
+        let folder = folder.to_str().context("the path of target/web is no text")?.to_owned();
+        let var = options.var;
+        let with_page: Var =
+            Box::new(move |name| if name == PAGE.name { Some(folder.clone()) } else { var(name) });
+        SystemOptions { var: with_page, ..options }
+    } else {
+        options
+    };
+    let listen = SocketAddr::from(([127, 0, 0, 1], port));
+    let system = System::start(SystemOptions { listen, ui, ..options }).await?;
     let url = format!("http://{}", system.address());
     let _running = Announcement::announce_url(&home_dir(), &url)?;
     let web = if system.demo_site().is_some() { DEMO_SEARCH } else { OWN_SEARCH };
@@ -213,7 +222,7 @@ fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
     };
     format!(
         "Djinn listens on {url}\n\n{model}\n\n{web}\n\n\
-         Try it from a second terminal:\n\n  \
+         Open {url} in a browser, or try it from a second terminal:\n\n  \
          cargo dev ask \"Which region grew fastest? Write the answer to growth.md\" --file examples/sales.csv\n  \
          cargo dev ask \"What do the pages say about heat pumps? Cite them\"\n\n\
          or by hand:\n\n  \

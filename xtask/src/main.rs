@@ -8,6 +8,8 @@ mod documents;
 mod eval;
 mod journal;
 mod key;
+mod node_packages;
+mod page;
 mod process;
 mod publish_texts;
 mod recording;
@@ -66,6 +68,9 @@ enum TaskCommand {
     /// Creates an API key, and its line for `DJINN_API_KEYS`.
     #[command(override_usage = "cargo xtask key --tenant TENANT --user USER")]
     Key(key::KeyArguments),
+    /// Builds the web page into target/web.
+    #[command(override_usage = "cargo xtask page")]
+    Page,
     /// Checks a folder of agents, and writes its manifest for the bucket.
     #[command(override_usage = "cargo xtask publish-agents FOLDER [PREFIX]")]
     PublishAgents(publish_texts::PublishArguments),
@@ -116,6 +121,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Eval(arguments) => eval::run(&arguments),
         TaskCommand::Journal(arguments) => journal::run(arguments),
         TaskCommand::Key(arguments) => key::run(arguments),
+        TaskCommand::Page => page::build().map(drop),
         TaskCommand::PublishAgents(arguments) => {
             publish_texts::run(PublishedTexts::Agents, &arguments)
         }

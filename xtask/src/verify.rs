@@ -8,7 +8,7 @@ mod built_programs;
 mod docs;
 mod egress;
 mod examples;
-mod node_packages;
+mod page;
 mod rust;
 pub(crate) mod rustdoc;
 mod sandbox;
@@ -77,6 +77,12 @@ const STEPS: &[CheckStep] = &[
         description: "all tests",
         run: rust::run_tests,
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
+    },
+    CheckStep {
+        name: "page",
+        description: "the web page: types, rules, tests, sizes, and stories in a browser",
+        run: page::run_tests,
+        remedy: "run npm test in web/, or one story by hand: node web/test/stories/run.mjs NAME",
     },
     CheckStep {
         name: "docs",

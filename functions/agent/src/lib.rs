@@ -21,6 +21,7 @@ mod local;
 mod middleware;
 mod mode_choice;
 mod origin;
+mod page;
 mod path;
 mod query;
 mod reply;
@@ -47,6 +48,7 @@ use djinn_wiring::{Djinn, Variables};
 use identity::Authenticator;
 use link::SignedLinks;
 use middleware::{refuse_others, require_caller, require_utf8_path};
+use page::page_routes;
 use slots::StreamSlots;
 
 pub use agent::{Agent, AgentPorts, SharedAgent};
@@ -56,6 +58,7 @@ pub use identity::{
 };
 pub use link::{BadLink, FileGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY, ResponseGrant};
 pub use local::LocalOrigins;
+pub use page::{DEMO_MODEL, PageSettings};
 pub use settings::Settings;
 pub use slots::StreamLimits;
 
@@ -106,8 +109,14 @@ where
     let gate = Arc::new(Authenticator::new(&agent.settings.auth, secrets, http));
     let slots = Arc::new(StreamSlots::new(agent.settings.streams));
     let agent = Arc::new(agent);
-    // Routes without a caller: the health check, and the targets of links if links are enabled.
-    let public_routes = Router::new().route("/web/health", get(route::health));
+    // Routes without a caller: the health check, the web page, and the targets of links if links are enabled.
+    let public_routes = Router::new()
+        .route("/web/health", get(route::health))
+        .route("/web/config", get(route::show_page_config::<P>));
+    let public_routes = match &agent.settings.page.folder {
+        Some(folder) => public_routes.merge(page_routes(folder, &agent.settings.page)),
+        None => public_routes,
+    };
     let public_routes = if links.is_some() {
         public_routes.route(
             "/respond/{token}",

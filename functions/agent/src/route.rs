@@ -6,6 +6,7 @@ mod file;
 mod joyagent;
 mod link;
 mod mode;
+mod page;
 mod requests;
 mod run;
 mod session;
@@ -20,6 +21,7 @@ pub(crate) use joyagent::{
 };
 pub(crate) use link::{respond_by_link, show_request};
 pub(crate) use mode::list_modes;
+pub(crate) use page::show_page_config;
 pub(crate) use requests::{list_human_requests, respond_to_request, skip_request};
 pub(crate) use run::{
     audit_run, follow_run, list_runs, patch_plan, post_message, post_stop, show_run,

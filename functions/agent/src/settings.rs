@@ -15,6 +15,7 @@ use djinn_settings::{InvalidSetting, VarLookup};
 use crate::identity::Auth;
 use crate::link::LinkSettings;
 use crate::local::LocalOrigins;
+use crate::page::PageSettings;
 use crate::slots::StreamLimits;
 
 /// The deployment's settings of the agent.
@@ -41,6 +42,8 @@ pub struct Settings {
     pub public_url: Option<String>,
     /// Links for responding without credentials; `None` turns links off.
     pub links: Option<LinkSettings>,
+    /// The web page.
+    pub page: PageSettings,
 }
 
 impl Settings {
@@ -95,6 +98,7 @@ impl Settings {
             auth: Auth::from_vars(var, local)?,
             streams: StreamLimits::from_vars(var)?,
             links: LinkSettings::from_vars(var)?,
+            page: PageSettings::from_vars(var, local),
             public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
         })
     }

@@ -316,6 +316,16 @@ fn other_operations() -> Vec<Operation> {
             .answer(200, "The text `ok`.", Some(MediaContent::text("text/plain")))
             .without_caller()
         },
+        Operation {
+            codes: vec![InvalidField],
+            ..get(
+                "/web/config",
+                "showPageConfig",
+                "Returns the facts that the web page needs before a user signs in.",
+            )
+            .json::<PageConfigBody>(200, "The facts.")
+            .without_caller()
+        },
         post("/AutoAgent", "askJoyAgent", "Asks a question in JoyAgent's raw protocol.")
             .body::<JoyAgentRequest>()
             .stream()

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use agent::DEMO_MODEL;
 use djinn_scripted::{Script, ScriptedModel};
 use djinn_settings::table::model::{
     ANTHROPIC_API_KEY, MODELS, OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL,
@@ -36,7 +37,7 @@ pub(crate) fn model_variables(base_url: &str) -> [(&'static str, String); 3] {
         // Must not be a word of the model's texts: keys are removed from provider responses.
         OPENAI_API_KEY.pair("scripted-demo-key"),
         OPENAI_BASE_URL.pair(base_url),
-        OPENAI_MODEL.pair("scripted-demo"),
+        OPENAI_MODEL.pair(DEMO_MODEL),
     ]
 }
 

@@ -6,6 +6,7 @@ mod human;
 mod joyagent;
 mod mode;
 mod model;
+mod page;
 mod run;
 mod session;
 
@@ -13,13 +14,14 @@ use serde::Serialize;
 
 pub use error::{ErrorBody, PlanConflictBody};
 pub use file::{FileUpload, NewFileBody, SessionFilesBody};
-pub use human::{HumanRequestListBody, ResponseBody, ResponseState};
+pub use human::{HumanRequestListBody, OpenHumanRequestBody, ResponseBody, ResponseState};
 pub use joyagent::{
     FeedbackBody, FeedbackErrorBody, FeedbackReceipt, FileListBody, FileLocationBody,
     PageErrorBody, PendingBody, UploadBody, UploadTargetBody,
 };
 pub use mode::{ModeBody, ModeListBody};
 pub use model::ModelListBody;
+pub use page::{PageConfigBody, PageLanguage, SignInMethod};
 pub use run::{
     AcceptedBody, AmountBody, BudgetBody, ChildBody, EndBody, ExpiredWord, FailureBody,
     JournalBody, MessageBody, MessageState, PlanEditState, PlanVersionBody, PlanWaitingBody,
@@ -39,7 +41,7 @@ macro_rules! answer_bodies {
 
 answer_bodies! {
     AcceptedBody, FeedbackBody, FileListBody, FileLocationBody, HumanRequestListBody<'_>, MessageBody,
-    ModeListBody, ModelListBody, NewFileBody<'_>, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
+    ModeListBody, ModelListBody, NewFileBody<'_>, PageConfigBody, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
     PlanWaitingBody, ResponseBody, RunBody<'_>, RunListBody, SessionBody<'_>, SessionFilesBody<'_>,
     SessionListBody, ShareBody, StopBody, TitleBody, UploadBody, UploadTargetBody,
 }

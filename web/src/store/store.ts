@@ -374,7 +374,7 @@ function configOf(body: ConfigBody): PageConfig {
   return {
     signIn: signInOf(body.sign_in),
     language: body.language,
-    isScriptedModel: body.is_scripted_model,
+    isScriptedModel: body.has_demo_model,
     maxBodyBytes: body.max_body_bytes,
     version: body.version,
   };

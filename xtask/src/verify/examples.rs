@@ -4,7 +4,8 @@ use anyhow::{Context as _, Result, ensure};
 use djinn_settings::table::model::{ANTHROPIC_API_KEY, MODELS, OPENAI_API_KEY};
 
 use super::built_programs::BuiltPrograms;
-use super::{node_packages, test_process};
+use super::test_process;
+use crate::node_packages;
 use crate::process::{command_output, run};
 use crate::venv;
 

@@ -6,11 +6,15 @@ use axum::http::request::Parts;
 use djinn_core::error_code::Failure;
 use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord};
 use djinn_core::id::HumanRequestId;
-use djinn_protocol::body::{HumanRequestListBody, ResponseBody, ResponseState};
+use djinn_protocol::body::{
+    HumanRequestListBody, OpenHumanRequestBody, ResponseBody, ResponseState,
+};
 use djinn_protocol::event::PublicHumanRequest;
 use djinn_protocol::request::{NoParameters, ResponseRequest};
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{LoadedRun, ResponseStatus, list_requests, submit_response};
+use djinn_runtime::serve::{
+    LoadedRun, ResponseStatus, list_requests, submit_response, tool_schema,
+};
 use djinn_runtime::text_response::TextResponse;
 use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
@@ -40,7 +44,15 @@ pub(crate) async fn list_human_requests<P: Ports>(
 ) -> ReplyResult {
     let mut run = find_own_run(&agent, &caller, &run).await?;
     let requests = list_requests(&agent.ports, &mut run).await?;
-    let requests = public_requests(&agent, caller, &parts, &run, &requests).await;
+    let language = agent.settings.run.language;
+    let schemas = requests.iter().map(|request| {
+        let (_, tool, _) = request.subject.call()?;
+        tool_schema(&agent.ports, tool, language)
+    });
+    let public = public_requests(&agent, caller, &parts, &run, &requests).await;
+    let requests = public.into_iter().zip(schemas);
+    let requests =
+        requests.map(|(request, schema)| OpenHumanRequestBody { request, schema }).collect();
     let key = run.key();
     let body = HumanRequestListBody { run: key.run.to_string(), requests };
     Ok(JsonReply::json(&body)?.about_run(&key.run))

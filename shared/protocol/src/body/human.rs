@@ -1,6 +1,7 @@
 //! Responses about human requests.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::event::PublicHumanRequest;
 
@@ -11,7 +12,20 @@ pub struct HumanRequestListBody<'a> {
     /// The id of the run.
     pub run: String,
     /// The open human requests of the run and of all runs below it.
-    pub requests: Vec<PublicHumanRequest<'a>>,
+    pub requests: Vec<OpenHumanRequestBody<'a>>,
+}
+
+/// An open human request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OpenHumanRequestBody<'a> {
+    /// The request.
+    #[serde(flatten)]
+    pub request: PublicHumanRequest<'a>,
+    /// The JSON Schema of the call's `arguments`, for a form; absent if the subject is no call of a tool that
+    /// exists now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
 }
 
 /// The receipt for a user's response.

@@ -9,9 +9,9 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 
 use super::{list_documents, read_blocks};
+use crate::node_packages;
 use crate::terminal::print_line;
 use crate::venv::Venv;
-use crate::verify::node_packages;
 use crate::workspace;
 
 /// The parser, pinned by version and hash, and the script that calls the parser.

@@ -16,7 +16,7 @@ use crate::workspace;
 ///
 /// # Errors
 /// Returns an error if the lock file cannot be read, or npm fails.
-pub(super) fn ensure_packages(venv: &Venv, list: &str, name: &str) -> Result<PathBuf> {
+pub(crate) fn ensure_packages(venv: &Venv, list: &str, name: &str) -> Result<PathBuf> {
     let place = workspace::target_dir().join(name);
     let lock = fs::read(workspace::root().join(list).join("package-lock.json"))
         .with_context(|| format!("{list} cannot be read"))?;

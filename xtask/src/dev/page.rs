@@ -1,0 +1,56 @@
+//! The web page of `cargo dev`, built beside the running system.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::page;
+use crate::terminal::print_line;
+
+/// Returns the folder of the page. If the page is not current, starts its build: until the end, the folder has
+/// the previous page, or one that says so.
+///
+/// # Errors
+/// Returns an error if the sources or the folder cannot be read.
+pub(super) fn open_page() -> Result<PathBuf> {
+    let folder = page::folder();
+    if page::is_current()? {
+        return Ok(folder);
+    }
+    let has_page = folder.join("index.html").exists();
+    if !has_page {
+        write_notice("The page is being built. This takes about a minute the first time.", "")?;
+    }
+    std::thread::spawn(move || match page::build() {
+        Ok(_) => print_line("the web page is ready"),
+        Err(error) => {
+            print_line(&format!("the web page could not be built: {error:#}\n{REMEDY}"));
+            if !has_page {
+                let cause = format!("{error:#}");
+                write_notice("The page could not be built.", &cause).unwrap_or_else(|error| {
+                    print_line(&format!("{error:#}"));
+                });
+            }
+        }
+    });
+    Ok(folder)
+}
+
+/// The remedy of a failed build.
+const REMEDY: &str = "The build needs Python 3.11 or later, and the registry of npm for the first time. Correct the \
+                      cause, then run `cargo xtask page`. All routes work without the page.";
+
+/// Writes a page without scripts and styles that reloads itself every two seconds.
+fn write_notice(text: &str, cause: &str) -> Result<()> {
+    let folder = page::folder();
+    fs::create_dir_all(&folder)?;
+    let remedy = if cause.is_empty() { "" } else { REMEDY };
+    let cause = cause.replace('&', "&amp;").replace('<', "&lt;");
+    let html = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"color-scheme\" content=\"light \
+         dark\"><meta http-equiv=\"refresh\" content=\"2\"><title>Djinn</title></head><body><h1>Djinn</h1>\
+         <p>{text}</p><pre>{cause}</pre><p>{remedy}</p></body></html>\n"
+    );
+    Ok(fs::write(folder.join("index.html"), html)?)
+}
