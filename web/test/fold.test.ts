@@ -1,0 +1,221 @@
+// The fold of a run's events: cuts, repeats, late and missing pieces lead to the state of the uncut stream.
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { emptyRun, foldEvents, isWaitingForUsers } from "../src/store/fold";
+import { byteLength, writePiece } from "../src/store/pieces";
+import type { Run } from "../src/store/types";
+import type { Entry, StreamEvent, Usage } from "../src/wire/contract";
+import type { Frame } from "../src/wire/sse";
+import { readStream, STREAMS } from "./streams";
+
+const fold = (events: readonly StreamEvent[]): Run => foldEvents(emptyRun("run"), events);
+const events = (frames: readonly Frame[]): StreamEvent[] => frames.map((frame) => frame.event);
+
+/** The state as a viewer sees it after the end: without the progress of calls that have ended. */
+const visible = (run: Run): unknown => ({ ...run, lanes: [...run.lanes.values()].map((lane) => ({ ...lane, resets: [] })) });
+
+describe("streams of real runs", () => {
+  it.each(STREAMS)("%s leads to the same state, however it is cut", async (name) => {
+    const frames = await readStream(name);
+    const whole = fold(events(frames));
+    expect(whole.end).not.toBeNull();
+    for (let cut = 0; cut <= frames.length; cut += 1) {
+      const before = foldEvents(emptyRun("run"), events(frames.slice(0, cut)));
+      expect(visible(foldEvents(before, events(frames.slice(cut))))).toEqual(visible(whole));
+      // A stream after a cursor repeats the events of this cursor.
+      const cursor = frames[cut - 1]?.cursor ?? null;
+      const from = cursor === null ? 0 : frames.findIndex((frame) => frame.cursor === cursor);
+      expect(visible(foldEvents(before, events(frames.slice(from))))).toEqual(visible(whole));
+    }
+  });
+
+  it.each(STREAMS)("%s needs no previews, and ignores late ones", async (name) => {
+    const all = events(await readStream(name));
+    const whole = visible(fold(all));
+    const kept = all.filter((event) => event.kind === "entry");
+    const others = all.filter((event) => event.kind !== "entry");
+    expect(visible(fold(kept))).toEqual(whole);
+    expect(visible(fold([...kept, ...others]))).toEqual(whole);
+    expect(visible(fold([...all, ...all]))).toEqual(whole);
+  });
+
+  it.each(STREAMS)("%s is read alike in chunks of any size", async (name) => {
+    const whole = await readStream(name, 1_000_000);
+    for (const size of [13, 4_096]) expect(await readStream(name, size)).toEqual(whole);
+  });
+
+  it("shows an unfinished message as far as it is written", async () => {
+    const frames = await readStream("answer");
+    const index = frames.findLastIndex(({ event }) => event.kind === "preview" && event.preview.kind === "text");
+    const run = fold(events(frames.slice(0, index + 1)));
+    const draft = run.lanes.get("")?.drafts[0];
+    expect(draft?.isComplete).toBe(false);
+    expect(draft?.text).not.toBe("");
+    const completed = fold(events(frames)).lanes.get("")?.rows.find((row) => row.key === draft?.key);
+    expect(completed?.kind === "message" && completed.text.startsWith(draft?.text ?? "?")).toBe(true);
+  });
+
+  it("has a lane for each agent of a plan, with its own costs", async () => {
+    const run = fold(events(await readStream("plan")));
+    const lanes = [...run.lanes.values()];
+    expect(lanes.map((lane) => lane.path)).toEqual(["", "s1.1", "s2.1", "s3.1", "s4.1", "s5.1"]);
+    expect(run.plan?.steps.every((step) => step.status === "completed")).toBe(true);
+    const total = lanes.reduce((sum, lane) => sum + lane.usage.output_tokens, 0);
+    expect(total).toBe(run.end?.spent.usage.output_tokens);
+    expect(lanes.map((lane) => lane.step)).toEqual([null, "s1", "s2", "s3", "s4", "s5"]);
+  });
+
+  it("opens and closes requests", async () => {
+    const frames = await readStream("approval");
+    const asked = frames.findIndex(({ event }) => event.kind === "entry" && event.entry.type === "human.requested");
+    const run = fold(events(frames.slice(0, asked + 1)));
+    expect(isWaitingForUsers(run)).toBe(true);
+    const end = fold(events(frames));
+    expect([...end.requests.values()].map((state) => [state.isOpen, state.resolution?.response])).toEqual([
+      [false, "confirm"],
+      [false, "confirm"],
+    ]);
+  });
+
+  it("lists the pages of searches and the files", async () => {
+    const run = fold(events(await readStream("search")));
+    expect(run.sources.size).toBeGreaterThan(1);
+    expect(run.end?.files.length).toBeGreaterThan(0);
+    for (const file of run.end?.files ?? []) expect(run.files.has(file.name)).toBe(true);
+  });
+});
+
+// Generated runs.
+
+const usage: Usage = { input_tokens: 3, output_tokens: 2, cached_tokens: 1, took_ms: 5 };
+const text = fc.string({ unit: "grapheme", maxLength: 30 });
+
+/** The model's messages of one lane: texts, each with failed attempts before. */
+const message = fc.record({ text, reasoning: text, failed: fc.array(text, { maxLength: 2 }), pieces: fc.array(fc.nat(12), { maxLength: 6 }) });
+const lane = fc.array(message, { maxLength: 4 });
+const runs = fc.record({ root: lane, children: fc.array(lane, { maxLength: 3 }), order: fc.infiniteStream(fc.nat(7)) });
+
+/** Splits a text into pieces with offsets in bytes. */
+function pieces(path: string, id: string, attempt: number, kind: "text" | "reasoning", whole: string, lengths: number[]): StreamEvent[] {
+  const characters = [...whole];
+  const found: StreamEvent[] = [];
+  for (let offset = 0, index = 0; characters.length > 0; index += 1) {
+    const piece = characters.splice(0, (lengths[index] ?? 5) + 1).join("");
+    found.push({ kind: "preview", preview: { path: path || null, message: id, attempt, kind, offset, text: piece, at_ms: 1 } });
+    offset += byteLength(piece);
+  }
+  return found;
+}
+
+const entry = (path: string, id: string, body: object): StreamEvent => {
+  const name = path === "" ? id : `${path}.${id}`;
+  return { kind: "entry", entry: { id: name, at_ms: 1, ...(path === "" ? {} : { path }), ...body } as Entry };
+};
+
+type Message = { text: string; reasoning: string; failed: string[]; pieces: number[] };
+
+function laneEvents(path: string, messages: Message[]): StreamEvent[] {
+  return messages.flatMap((message, index) => {
+    const id = `t${index + 1}`;
+    const failed = message.failed.flatMap((text, index) => [
+      ...pieces(path, id, index + 1, "text", text, message.pieces),
+      entry(path, `${id}.reset${index + 1}`, {
+        type: "message.reset",
+        message: id,
+        attempt: index + 1,
+        failure: { code: "model_unreachable", detail: "" },
+      }),
+    ]);
+    const attempt = message.failed.length + 1;
+    return [
+      ...failed,
+      ...pieces(path, id, attempt, "reasoning", message.reasoning, message.pieces),
+      ...pieces(path, id, attempt, "text", message.text, message.pieces),
+      entry(path, id, { type: "message.completed", message: id, text: message.text, reasoning: message.reasoning, usage }),
+    ];
+  });
+}
+
+/** Lanes side by side, in any order between them. */
+function interleave(lanes: StreamEvent[][], order: Iterator<number>): StreamEvent[] {
+  const open = lanes.map((events) => [...events]);
+  const found: StreamEvent[] = [];
+  for (;;) {
+    const rest = open.filter((events) => events.length > 0);
+    const next = rest[(order.next().value as number) % Math.max(1, rest.length)]?.shift();
+    if (!next) return found;
+    found.push(next);
+  }
+}
+
+function generated({ root, children, order }: { root: Message[]; children: Message[][]; order: Iterator<number> }): StreamEvent[] {
+  const started = entry("", "start", { type: "run.started", session: "s", request: "r", question: "?", mode: "react" });
+  const lanes = children.map((messages, index) => {
+    const path = `s${index + 1}.1`;
+    return [
+      entry("", `${path}.start`, { type: "child.started", child: path, description: path }),
+      ...laneEvents(path, messages),
+      entry("", `${path}.end`, { type: "child.ended", child: path, status: "finished", text: "", files: [], spent: { steps: 0, model_calls: 0, tool_calls: 0, usage } }),
+    ];
+  });
+  const end = entry("", "end", { type: "run.ended", status: "finished", answer: "", files: [], spent: { steps: 0, model_calls: 0, tool_calls: 0, usage }, took_ms: 1 });
+  return [started, ...interleave([laneEvents("", root), ...lanes], order), end];
+}
+
+const RUNS = 10_000;
+/** Ten times as long as on two idle cores, in milliseconds. */
+const PATIENCE = 180_000;
+
+describe("generated runs", () => {
+  it("lead to the same state, cut, doubled, late and without previews", () => {
+    fc.assert(
+      fc.property(runs, fc.nat(), fc.nat(), fc.infiniteStream(fc.nat(9)), (run, cutAt, backBy, choices) => {
+        const all = generated(run);
+        const whole = visible(fold(all));
+        const cut = cutAt % (all.length + 1);
+        const back = Math.max(0, cut - (backBy % 10));
+        const resumed = foldEvents(foldEvents(emptyRun("run"), all.slice(0, cut)), all.slice(back));
+        expect(visible(resumed)).toEqual(whole);
+        const lossy = all.filter((event) => event.kind === "entry" || (choices.next().value as number) > 4);
+        expect(visible(fold(lossy))).toEqual(whole);
+        const doubled = all.flatMap((event) => ((choices.next().value as number) > 6 ? [event, event] : [event]));
+        expect(visible(fold(doubled))).toEqual(whole);
+        const late = all.filter((event) => event.kind !== "entry");
+        expect(visible(fold([...all, ...late]))).toEqual(whole);
+      }),
+      { numRuns: RUNS },
+    );
+  }, PATIENCE);
+
+  it("show each unfinished text as far as its pieces have come without a gap", () => {
+    fc.assert(
+      fc.property(text, fc.array(fc.nat(12)), fc.nat(), (whole, lengths, cutAt) => {
+        const all = pieces("", "t1", 1, "text", whole, lengths);
+        const cut = cutAt % (all.length + 1);
+        const written = all.slice(0, cut).map((event) => (event.kind === "preview" ? event.preview.text : "")).join("");
+        const draft = (events: StreamEvent[]) => fold(events).lanes.get("")?.drafts[0]?.text ?? "";
+        expect(draft(all.slice(0, cut))).toBe(written);
+        // A late viewer receives the text so far as one piece, and the rest.
+        const soFar: StreamEvent = {
+          kind: "preview",
+          preview: { message: "t1", attempt: 1, kind: "text", offset: 0, text: written, at_ms: 1 },
+        };
+        expect(draft([soFar, ...all.slice(cut)])).toBe(whole);
+        expect(draft([...all.slice(0, cut), soFar, ...all.slice(cut)])).toBe(whole);
+        expect(draft([...all, ...all.slice(0, cut)])).toBe(whole);
+      }),
+      { numRuns: RUNS },
+    );
+  }, PATIENCE);
+});
+
+describe("pieces", () => {
+  it("write at bytes, and drop what comes after a gap", () => {
+    expect(writePiece("", 0, 0, "é€😀")).toEqual({ text: "é€😀", bytes: 9 });
+    expect(writePiece("é", 2, 2, "x")).toEqual({ text: "éx", bytes: 3 });
+    expect(writePiece("éx", 3, 2, "yz")).toEqual({ text: "éyz", bytes: 4 });
+    expect(writePiece("éx", 3, 0, "é")).toBeNull();
+    expect(writePiece("é", 2, 3, "x")).toBeNull();
+  });
+});
