@@ -1,0 +1,3 @@
+import { parseCsv } from "./csv";
+
+addEventListener("message", (event: MessageEvent<string>) => postMessage(parseCsv(event.data)));

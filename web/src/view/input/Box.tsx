@@ -1,0 +1,111 @@
+import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useLayoutEffect, useRef } from "react";
+import { useWords } from "../../words";
+import { Icon } from "../parts/Icon";
+import parts from "../parts/parts.module.css";
+import { conversationOf, isActive, newestTurn, useActions, usePage } from "../store";
+import styles from "./input.module.css";
+import { ModeChoice, Options } from "./Options";
+import { Uploads } from "./Uploads";
+
+/** The tallest box, in pixels; a longer text scrolls. */
+const TALLEST = 260;
+
+/** The box for questions, and for messages to a run at work. */
+export function Box(): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  const draft = usePage((state) => state.draft);
+  const hasTurns = usePage((state) => (conversationOf(state)?.turns.length ?? 0) > 0);
+  const isWorking = usePage((state) => isActive(newestTurn(conversationOf(state))));
+  const isStopping = usePage((state) => conversationOf(state)?.isStopping ?? false);
+  const canWrite = usePage((state) => conversationOf(state)?.canWrite ?? true);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const isUploading = draft.uploads.some((upload) => upload.state === "uploading");
+  const canSend = draft.text.trim() !== "" && !isUploading;
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    element.style.setProperty("height", "auto");
+    element.style.setProperty("height", `${Math.min(TALLEST, element.scrollHeight)}px`);
+  }, [draft.text]);
+
+  if (!canWrite) return <p className={styles.readOnly}>{words.talk.readOnly}</p>;
+
+  const send = (): void => {
+    if (canSend) actions.send();
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
+    if (event.key !== "Enter" || event.shiftKey || event.altKey) return;
+    // The Enter that ends an input method's word has the key code 229, also in browsers that end the word first.
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    // On a phone, Enter starts a line; the button sends.
+    if (matchMedia("(pointer: coarse)").matches && !event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    send();
+  };
+  const onPaste = (event: ClipboardEvent): void => {
+    const files = [...event.clipboardData.files];
+    if (files.length === 0) return;
+    event.preventDefault();
+    actions.addFiles(files);
+  };
+  const hint = isWorking ? words.input.message : hasTurns ? words.input.followUp : words.input.ask;
+  return (
+    <form
+      className={styles.box}
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <Uploads uploads={draft.uploads} />
+      <textarea
+        ref={box}
+        className={styles.text}
+        data-key="box"
+        rows={1}
+        aria-label={words.input.label}
+        placeholder={hint}
+        value={draft.text}
+        enterKeyHint="enter"
+        onChange={(event) => actions.setDraft({ text: event.target.value })}
+        onKeyDown={onKeyDown}
+        onPaste={onPaste}
+      />
+      <div className={styles.tools}>
+        <button type="button" className={parts.icon} aria-label={words.input.add} title={words.input.add} onClick={() => picker.current?.click()}>
+          <Icon name="plus" />
+        </button>
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          tabIndex={-1}
+          aria-hidden="true"
+          onChange={(event) => {
+            actions.addFiles([...(event.target.files ?? [])]);
+            event.target.value = "";
+          }}
+        />
+        {isWorking ? null : (
+          <>
+            <ModeChoice />
+            <Options />
+          </>
+        )}
+        <span className={styles.push} />
+        {isWorking ? (
+          <button type="button" className={styles.stop} disabled={isStopping} aria-label={isStopping ? words.input.stopping : words.input.stop} title={words.input.stop} onClick={actions.stop} />
+        ) : null}
+        {isWorking && !canSend ? null : (
+          <button type="submit" className={styles.send} disabled={!canSend} aria-label={words.input.send} title={words.input.hint}>
+            <Icon name="send" />
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}

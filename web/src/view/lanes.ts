@@ -1,0 +1,105 @@
+/** Names and numbers of lanes. */
+
+import type { Lane, Run, RequestState, SessionFile } from "../store/types";
+import type { Words } from "../words";
+
+/** The shortest name that tells lanes apart: the work of a step, or the agent. */
+export function laneName(run: Run, path: string, words: Words): string {
+  const lane = run.lanes.get(path);
+  if (!lane || path === "") return words.requests.TheRun;
+  const step = lane.step && lane.parent === "" ? run.plan?.steps.find((other) => other.id === lane.step) : undefined;
+  const text = step?.stage || lane.description || step?.details || lane.agent || words.lane.unnamed;
+  return text.length > 60 ? `${text.slice(0, 58).trimEnd()}…` : text;
+}
+
+/** The lanes directly below a path, in their order. */
+export function lanesBelow(run: Run, path: string): readonly Lane[] {
+  return [...run.lanes.values()].filter((lane) => lane.parent === path);
+}
+
+export interface Totals {
+  readonly tokens: number;
+  readonly microUsd: number | null;
+  readonly tookMs: number;
+  readonly modelCalls: number;
+  readonly toolCalls: number;
+}
+
+function totalsOf(lane: Lane): Totals {
+  const { input_tokens, output_tokens, micro_usd } = lane.usage;
+  let modelCalls = 0;
+  let toolCalls = 0;
+  for (const row of lane.rows) {
+    if (row.kind === "message") modelCalls += 1;
+    else if (row.kind === "call") toolCalls += 1;
+  }
+  return { tokens: input_tokens + output_tokens, microUsd: micro_usd ?? null, tookMs: 0, modelCalls, toolCalls };
+}
+
+/** Sums up a lane and all lanes below it, as far as events have reported. */
+export function totalsBelow(run: Run, path: string): Totals {
+  let sum: Totals = { tokens: 0, microUsd: null, tookMs: 0, modelCalls: 0, toolCalls: 0 };
+  for (const lane of run.lanes.values()) {
+    if (lane.path !== path && path !== "" && !lane.path.startsWith(`${path}.`)) continue;
+    const own = totalsOf(lane);
+    sum = {
+      tokens: sum.tokens + own.tokens,
+      microUsd: own.microUsd === null ? sum.microUsd : (sum.microUsd ?? 0) + own.microUsd,
+      tookMs: 0,
+      modelCalls: sum.modelCalls + own.modelCalls,
+      toolCalls: sum.toolCalls + own.toolCalls,
+    };
+  }
+  return sum;
+}
+
+/** Returns the last line that a lane wrote, or its running call. */
+export function lastLine(lane: Lane): string {
+  const draft = lane.drafts.at(-1);
+  if (draft && (draft.text || draft.reasoning)) return lineOf(draft.text || draft.reasoning);
+  const row = lane.rows.at(-1);
+  if (row?.kind === "call") return row.progress?.text ? lineOf(row.progress.text) : callLine(row.tool, row.arguments);
+  if (lane.text) return lineOf(lane.text);
+  if (row?.kind === "message" && row.text) return lineOf(row.text);
+  return "";
+}
+
+/** The end of a text, as one line without marks. */
+function lineOf(text: string): string {
+  const lines = text.slice(-1_200).trimEnd().split("\n");
+  return (lines.at(-1) ?? "").replace(/[#*_`>|]+/g, " ").trim().slice(0, 240);
+}
+
+/** A call as one line: the tool, and the file or the query that it works on. */
+export function callLine(tool: string, parameters: unknown): string {
+  const subject = callSubject(parameters);
+  return subject ? `${tool} · ${subject}` : tool;
+}
+
+const SUBJECTS = ["filename", "file_name", "fileName", "name", "query", "question", "url", "task", "command"];
+
+export function callSubject(parameters: unknown): string {
+  if (typeof parameters !== "object" || parameters === null) return "";
+  const fields = parameters as Record<string, unknown>;
+  for (const name of SUBJECTS) {
+    const value = fields[name];
+    if (typeof value === "string" && value) return value.length > 80 ? `${value.slice(0, 78)}…` : value;
+  }
+  return "";
+}
+
+/** Returns the lane that works on a step: its latest attempt. */
+export function laneOfStep(run: Run, step: string): Lane | null {
+  let found: Lane | null = null;
+  for (const lane of run.lanes.values()) if (lane.parent === "" && lane.step === step) found = lane;
+  return found;
+}
+
+/** The open requests of a lane and of the lanes below it. */
+export function openRequestsBelow(run: Run, path: string): readonly RequestState[] {
+  return [...run.requests.values()].filter(
+    (state) => state.isOpen && (path === "" || state.path === path || state.path.startsWith(`${path}.`)),
+  );
+}
+
+export const visibleFiles = (files: Iterable<SessionFile>): readonly SessionFile[] => [...files].filter((file) => !file.internal);

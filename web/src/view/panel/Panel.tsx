@@ -1,0 +1,104 @@
+import { Tab, TabList, TabPanel, TabProvider } from "@ariakit/react";
+import { type ReactNode, useMemo } from "react";
+import type { Conversation, Source, Turn } from "../../store/types";
+import { useWords } from "../../words";
+import { FilesPanel } from "../files/FilesPanel";
+import type { Citation } from "../markdown/citations";
+import { PlanPanel } from "../plan/PlanPanel";
+import { isActive } from "../store";
+import { LaneView } from "../talk/LaneView";
+import { runOf } from "../talk/rows";
+import { Cost } from "./Cost";
+import styles from "./panel.module.css";
+import { Sources } from "./Sources";
+import { Usage } from "./Usage";
+
+export type PanelTab = "plan" | "files" | "sources" | "usage";
+
+export interface PanelView {
+  readonly tab: PanelTab;
+  /** An open lane, in place of the plan. */
+  readonly lane: { readonly run: string; readonly path: string } | null;
+  readonly source: number | null;
+}
+
+interface PanelProps {
+  readonly conversation: Conversation;
+  readonly turn: Turn | null;
+  readonly citations: ReadonlyMap<number, Citation>;
+  readonly view: PanelView;
+  readonly onView: (view: PanelView) => void;
+  readonly onEditPlan: () => void;
+}
+
+const NO_SOURCES: ReadonlyMap<string, Source> = new Map();
+
+/** Plan, files, sources and usage beside the conversation. */
+export function Panel({ conversation, turn, citations, view, onView, onEditPlan }: PanelProps): ReactNode {
+  const words = useWords();
+  const run = turn?.detail ?? null;
+  const laneRun = view.lane ? runOf(conversation, view.lane.run) : null;
+  const files = useMemo(() => {
+    const byName = new Map(conversation.files.map((file) => [file.name, file]));
+    for (const file of run?.files.values() ?? []) byName.set(file.name, file);
+    return [...byName.values()].filter((file) => !file.internal);
+  }, [conversation.files, run?.files]);
+  const sources = run?.sources ?? NO_SOURCES;
+  const steps = run?.plan?.steps ?? [];
+  const done = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
+  const sourceCount = citations.size > 0 ? citations.size : sources.size;
+  const openLane = (path: string): void => {
+    const id = laneRun?.id ?? run?.id;
+    if (id !== undefined) onView({ ...view, tab: "plan", lane: { run: id, path } });
+  };
+  return (
+    <aside className={styles.panel} aria-label={words.page.panel}>
+      <TabProvider selectedId={view.tab} setSelectedId={(id) => onView({ ...view, tab: toTab(id), lane: null })}>
+        <TabList className={styles.tabs}>
+          <Tab id="plan" className={styles.tab}>
+            {words.plan.tab} {steps.length > 0 ? <span className={styles.count}>{done}/{steps.length}</span> : null}
+          </Tab>
+          <Tab id="files" className={styles.tab}>
+            {words.files.tab} {files.length > 0 ? <span className={styles.count}>{files.length}</span> : null}
+          </Tab>
+          <Tab id="sources" className={styles.tab}>
+            {words.sources.tab} {sourceCount > 0 ? <span className={styles.count}>{sourceCount}</span> : null}
+          </Tab>
+          <Tab id="usage" className={styles.tab}>
+            {words.usage.tab}
+          </Tab>
+        </TabList>
+        <TabPanel tabId="plan" className={styles.board}>
+          {view.lane && laneRun ? (
+            <LaneView run={laneRun} path={view.lane.path} onOpen={openLane} onBack={() => onView({ ...view, lane: null })} />
+          ) : run ? (
+            <>
+              <PlanPanel run={run} onOpenLane={openLane} />
+              {run.plan && isActive(turn) && conversation.canWrite ? (
+                <button type="button" className={styles.edit} onClick={onEditPlan}>
+                  {words.plan.edit}
+                </button>
+              ) : null}
+            </>
+          ) : (
+            <p className={styles.none}>{words.plan.none}</p>
+          )}
+        </TabPanel>
+        <TabPanel tabId="files" className={styles.board}>
+          <FilesPanel files={files} />
+        </TabPanel>
+        <TabPanel tabId="sources" className={styles.board}>
+          <Sources citations={citations} sources={sources} chosen={view.source} />
+        </TabPanel>
+        <TabPanel tabId="usage" className={styles.board}>
+          {run ? <Usage run={run} budget={turn?.budget ?? null} /> : null}
+        </TabPanel>
+      </TabProvider>
+      {run ? <Cost run={run} budget={turn?.budget ?? null} /> : null}
+    </aside>
+  );
+}
+
+function toTab(id: string | null | undefined): PanelTab {
+  return id === "files" || id === "sources" || id === "usage" ? id : "plan";
+}

@@ -1,0 +1,96 @@
+import type { ReactNode } from "react";
+import type { Lane, Run, Turn } from "../../store/types";
+import { type Words, useLanguage, useWords } from "../../words";
+import { formatCount, formatDuration, formatMoney, formatTokens } from "../../words/numbers";
+import { laneName, totalsBelow } from "../lanes";
+import styles from "./panel.module.css";
+
+interface UsageProps {
+  readonly run: Run;
+  readonly budget: Turn["budget"];
+}
+
+interface Amount {
+  readonly name: string;
+  readonly spent: number;
+  readonly limit: number | null;
+  readonly format: (value: number) => string;
+}
+
+/** What the run has cost: against each budget, and by agent. */
+export function Usage({ run, budget }: UsageProps): ReactNode {
+  const words = useWords();
+  const language = useLanguage();
+  const lanes = [...run.lanes.values()];
+  const count = (value: number): string => formatCount(value, language);
+  const amounts: readonly Amount[] = budget
+    ? [
+        { name: words.usage.money, ...budget.micro_usd, format: formatMoney },
+        { name: words.usage.tokens, ...budget.tokens, format: formatTokens },
+        { name: words.usage.turns, ...budget.steps, format: count },
+        { name: words.usage.toolCalls, ...budget.tool_calls, format: count },
+        { name: words.usage.time, ...budget.wall_ms, format: formatDuration },
+      ]
+    : [];
+  return (
+    <>
+      {amounts.map((amount) => (
+        <AmountView key={amount.name} amount={amount} words={words} />
+      ))}
+      {amounts.length === 0 ? <Summary run={run} words={words} /> : null}
+      <h3 className={styles.heading}>{words.usage.lanes}</h3>
+      <table className={styles.lanes}>
+        <thead>
+          <tr>
+            <th scope="col"><span className="unseen">{words.plan.agent}</span></th>
+            <th scope="col">{words.usage.tokens}</th>
+            <th scope="col">{words.usage.money}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lanes.map((lane) => (
+            <LaneRow key={lane.path} run={run} lane={lane} words={words} />
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function Summary({ run, words }: { run: Run; words: Words }): ReactNode {
+  const totals = totalsBelow(run, "");
+  return (
+    <p className={styles.summary}>
+      {[words.usage.modelCalls(totals.modelCalls), words.usage.toolCallCount(totals.toolCalls), words.usage.tokenCount(formatTokens(totals.tokens)), totals.microUsd === null ? "" : formatMoney(totals.microUsd)]
+        .filter(Boolean)
+        .join(" · ")}
+    </p>
+  );
+}
+
+function AmountView({ amount, words }: { amount: Amount; words: Words }): ReactNode {
+  const { name, spent, limit, format } = amount;
+  return (
+    <div className={styles.amount}>
+      <div className={styles.amountHead}>
+        <span>{name}</span>
+        <span>{limit === null ? format(spent) : words.usage.of(format(spent), format(limit))}</span>
+      </div>
+      {limit === null ? null : <meter className={styles.meter} min={0} max={Math.max(1, limit)} value={Math.min(spent, limit)} aria-label={name} />}
+    </div>
+  );
+}
+
+function LaneRow({ run, lane, words }: { run: Run; lane: Lane; words: Words }): ReactNode {
+  const { input_tokens, output_tokens, micro_usd } = lane.usage;
+  const depth = lane.path === "" ? 0 : lane.path.split(".").length / 2;
+  return (
+    <tr>
+      <th scope="row" className={depth > 1 ? styles.deep : undefined}>
+        {lane.path === "" ? words.usage.self : laneName(run, lane.path, words)}
+      </th>
+      <td>{formatTokens(input_tokens + output_tokens)}</td>
+      <td>{micro_usd === undefined ? "–" : formatMoney(micro_usd)}</td>
+    </tr>
+  );
+}

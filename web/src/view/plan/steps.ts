@@ -1,0 +1,91 @@
+/** Steps of a plan for display and for changes. */
+
+import type { PlanStep } from "../../store/types";
+
+/** A step in the editor. `key` stays while its place and its text change. */
+export interface EditStep {
+  readonly key: string;
+  /** Null for a new step. */
+  readonly id: string | null;
+  readonly stage: string;
+  readonly details: string;
+  readonly dependsOn: readonly string[];
+  /** Empty for any agent. */
+  readonly agent: string;
+  /** The step has begun: its text stays. */
+  readonly hasBegun: boolean;
+}
+
+export function toEditSteps(steps: readonly PlanStep[]): readonly EditStep[] {
+  return steps.map((step) => ({
+    key: step.id,
+    id: step.id,
+    stage: step.stage,
+    details: step.details,
+    dependsOn: step.depends_on,
+    agent: step.agent ?? "",
+    hasBegun: step.status !== "not_started",
+  }));
+}
+
+let newSteps = 0;
+
+export function newStep(after: string | null): EditStep {
+  newSteps += 1;
+  return { key: `new-${newSteps}`, id: null, stage: "", details: "", dependsOn: after === null ? [] : [after], agent: "", hasBegun: false };
+}
+
+/** Removes a step; the steps after it then follow the steps before it. */
+export function withoutStep(steps: readonly EditStep[], key: string): readonly EditStep[] {
+  const removed = steps.find((step) => step.key === key);
+  if (!removed) return steps;
+  return steps
+    .filter((step) => step.key !== key)
+    .map((step) =>
+      step.dependsOn.includes(key)
+        ? { ...step, dependsOn: [...new Set([...step.dependsOn.filter((other) => other !== key), ...removed.dependsOn])] }
+        : step,
+    );
+}
+
+/** Moves a step up (-1) or down (1). */
+export function movedStep(steps: readonly EditStep[], at: number, by: -1 | 1): readonly EditStep[] {
+  const step = steps[at];
+  const other = steps[at + by];
+  if (!step || !other) return steps;
+  const next = [...steps];
+  next[at] = other;
+  next[at + by] = step;
+  return next;
+}
+
+/** Returns true if `step` comes after `other`, directly or through steps between them. */
+export function comesAfter(steps: readonly EditStep[], step: string, other: string): boolean {
+  const byKey = new Map(steps.map((one) => [one.key, one]));
+  const seen = new Set<string>();
+  const open = [step];
+  for (let key = open.pop(); key !== undefined; key = open.pop()) {
+    if (key === other) return true;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    open.push(...(byKey.get(key)?.dependsOn ?? []));
+  }
+  return false;
+}
+
+/** Groups steps by dependency: the steps of a layer can work at once. A step in a cycle is in the last layer. */
+export function layersOf(steps: readonly PlanStep[]): readonly (readonly PlanStep[])[] {
+  const level = new Map<string, number>();
+  const ids = new Set(steps.map((step) => step.id));
+  let rest = steps;
+  const layers: PlanStep[][] = [];
+  while (rest.length > 0) {
+    const ready = rest.filter((step) => step.depends_on.every((id) => !ids.has(id) || level.has(id)));
+    const layer = ready.length > 0 ? ready : rest;
+    for (const step of layer) level.set(step.id, layers.length);
+    layers.push([...layer]);
+    const placed = new Set(layer);
+    rest = rest.filter((step) => !placed.has(step));
+  }
+  return layers;
+}

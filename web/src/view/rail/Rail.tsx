@@ -1,0 +1,135 @@
+import { Menu, MenuButton, MenuItem, MenuProvider } from "@ariakit/react";
+import { memo, type ReactNode, useMemo, useState } from "react";
+import { VList } from "virtua";
+import type { ConversationSummary } from "../../store/types";
+import { useWords } from "../../words";
+import { ErrorBox } from "../parts/ErrorBox";
+import { Icon } from "../parts/Icon";
+import menu from "../parts/menu.module.css";
+import parts from "../parts/parts.module.css";
+import { useActions, usePage } from "../store";
+import { RemoveDialog, RenameDialog } from "./dialogs";
+import { type GroupName, groupConversations } from "./groups";
+import styles from "./rail.module.css";
+
+type RailRow = { readonly kind: "group"; readonly name: GroupName } | { readonly kind: "item"; readonly item: ConversationSummary };
+
+/** The list of conversations. `onNavigate` closes the list where it covers the page. */
+export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  const list = usePage((state) => state.conversations);
+  const current = usePage((state) => state.route.session);
+  const needsKey = usePage((state) => state.config.state === "ready" && state.config.value.signIn.kind === "key");
+  const [dialog, setDialog] = useState<{ kind: "rename" | "remove"; item: ConversationSummary } | null>(null);
+  const rows = useMemo<readonly RailRow[]>(
+    () =>
+      groupConversations(list.items, Date.now()).flatMap((group) => [
+        { kind: "group" as const, name: group.name },
+        ...group.items.map((item) => ({ kind: "item" as const, item })),
+      ]),
+    [list.items],
+  );
+  return (
+    <nav className={styles.rail} aria-label={words.rail.label}>
+      <div className={styles.head}>{words.page.name}</div>
+      <button
+        type="button"
+        className={styles.new}
+        onClick={() => {
+          actions.open(null);
+          onNavigate?.();
+        }}
+      >
+        {words.rail.newQuestion}
+      </button>
+      <input
+        className={styles.search}
+        type="search"
+        data-key="search"
+        aria-label={words.rail.search}
+        placeholder={words.rail.search}
+        value={list.search}
+        onChange={(event) => actions.search(event.target.value)}
+      />
+      {list.error ? <ErrorBox error={list.error} onRetry={actions.retry} /> : null}
+      {rows.length === 0 && !list.isLoading && !list.error ? (
+        <p className={styles.none}>{list.search ? words.rail.noMatch : words.rail.none}</p>
+      ) : null}
+      <VList className={styles.list} data={rows} bufferSize={300} tabIndex={-1}>
+        {(row) =>
+          row.kind === "group" ? (
+            <h2 key={row.name} className={styles.group}>
+              {words.rail[row.name]}
+            </h2>
+          ) : (
+            <Item
+              key={row.item.session}
+              item={row.item}
+              isCurrent={row.item.session === current}
+              onRename={() => setDialog({ kind: "rename", item: row.item })}
+              onRemove={() => setDialog({ kind: "remove", item: row.item })}
+              onNavigate={onNavigate}
+            />
+          )
+        }
+      </VList>
+      <div className={styles.foot}>
+        {list.hasMore ? (
+          <button type="button" className={parts.quiet} onClick={actions.loadMoreConversations} disabled={list.isLoading}>
+            {words.rail.loadMore}
+          </button>
+        ) : null}
+        {needsKey ? (
+          <button type="button" className={parts.quiet} onClick={actions.signOut}>
+            {words.rail.signOut}
+          </button>
+        ) : null}
+      </div>
+      {dialog?.kind === "rename" ? <RenameDialog item={dialog.item} onClose={() => setDialog(null)} /> : null}
+      {dialog?.kind === "remove" ? <RemoveDialog item={dialog.item} onClose={() => setDialog(null)} /> : null}
+    </nav>
+  );
+}
+
+interface ItemProps {
+  readonly item: ConversationSummary;
+  readonly isCurrent: boolean;
+  readonly onRename: () => void;
+  readonly onRemove: () => void;
+  readonly onNavigate: (() => void) | undefined;
+}
+
+const Item = memo(function Item({ item, isCurrent, onRename, onRemove, onNavigate }: ItemProps): ReactNode {
+  const words = useWords();
+  const mark = item.mark === "running" ? styles.running : item.mark === "waiting" ? styles.waiting : styles.still;
+  const name = item.mark === "running" ? words.rail.markRunning : item.mark === "waiting" ? words.rail.markWaiting : "";
+  return (
+    <div className={isCurrent ? `${styles.item} ${styles.here}` : styles.item}>
+      <a
+        href={`#/s/${encodeURIComponent(item.session)}`}
+        className={styles.link}
+        aria-current={isCurrent ? "page" : undefined}
+        title={item.title}
+        onClick={onNavigate}
+      >
+        <span className={`${styles.dot} ${mark}`} aria-hidden="true" />
+        <bdi className={styles.title}>{item.title}</bdi>
+        {name ? <span className="unseen">, {name}</span> : null}
+      </a>
+      <MenuProvider placement="bottom-end">
+        <MenuButton className={styles.actions} aria-label={words.rail.actions(item.title)}>
+          <Icon name="more" />
+        </MenuButton>
+        <Menu className={menu.menu} gutter={4} portal>
+          <MenuItem className={menu.item} onClick={onRename}>
+            {words.rail.rename}
+          </MenuItem>
+          <MenuItem className={`${menu.item} ${menu.danger}`} onClick={onRemove}>
+            {words.rail.remove}
+          </MenuItem>
+        </Menu>
+      </MenuProvider>
+    </div>
+  );
+});

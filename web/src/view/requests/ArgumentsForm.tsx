@@ -1,0 +1,75 @@
+import { type ReactNode, useMemo, useState } from "react";
+import { useWords } from "../../words";
+import parts from "../parts/parts.module.css";
+import { ObjectFields } from "./Fields";
+import styles from "./requests.module.css";
+import { isObject, type JsonObject, readSchema, schemaOfValue, withFieldsOf } from "./schema";
+
+interface ArgumentsFormProps {
+  readonly original: JsonObject;
+  /** The schema of the tool, if the request has one. */
+  readonly schema: unknown;
+  readonly value: JsonObject;
+  readonly onChange: (value: JsonObject) => void;
+  readonly onWrong: (isWrong: boolean) => void;
+}
+
+/** Arguments as a form, or as JSON. */
+export function ArgumentsForm({ original, schema, value, onChange, onWrong }: ArgumentsFormProps): ReactNode {
+  const words = useWords();
+  const [isJson, setIsJson] = useState(false);
+  const [json, setJson] = useState("");
+  const [isJsonWrong, setIsJsonWrong] = useState(false);
+  const [wrong, setWrong] = useState<ReadonlySet<string>>(new Set());
+  const fields = useMemo(() => {
+    const read = readSchema(schema);
+    return withFieldsOf(read.type === "object" ? read : schemaOfValue({}), original);
+  }, [schema, original]);
+
+  const report = (field: string, isWrong: boolean): void => {
+    const next = new Set(wrong);
+    if (isWrong) next.add(field);
+    else next.delete(field);
+    setWrong(next);
+    onWrong(next.size > 0);
+  };
+  const changeJson = (text: string): void => {
+    setJson(text);
+    const parsed = parseObject(text);
+    setIsJsonWrong(parsed === null);
+    onWrong(parsed === null);
+    if (parsed) onChange(parsed);
+  };
+  const choose = (toJson: boolean): void => {
+    if (toJson) setJson(JSON.stringify(value, null, 2));
+    setIsJsonWrong(false);
+    setWrong(new Set());
+    onWrong(false);
+    setIsJson(toJson);
+  };
+  return (
+    <div className={styles.form}>
+      <div className={styles.choice} role="group">
+        <button type="button" aria-pressed={!isJson} onClick={() => choose(false)}>{words.requests.asForm}</button>
+        <button type="button" aria-pressed={isJson} onClick={() => choose(true)}>{words.requests.asJson}</button>
+      </div>
+      {isJson ? (
+        <>
+          <textarea className={`${parts.field} ${parts.isCode} ${isJsonWrong ? parts.isWrong : ""}`} aria-label={words.work.arguments} aria-invalid={isJsonWrong} rows={10} value={json} spellCheck={false} onChange={(event) => changeJson(event.target.value)} />
+          {isJsonWrong ? <span className={styles.wrong}>{words.requests.badJson}</span> : null}
+        </>
+      ) : (
+        <ObjectFields schema={fields} value={value} original={original} onChange={onChange} onWrong={report} path="" />
+      )}
+    </div>
+  );
+}
+
+function parseObject(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

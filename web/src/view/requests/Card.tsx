@@ -1,0 +1,161 @@
+import { memo, type ReactNode, useId, useRef } from "react";
+import type { Decision, RequestState, ResponseProgress, Run } from "../../store/types";
+import { useLanguage, useWords } from "../../words";
+import { formatClock, formatDuration, formatMoney, formatTokens } from "../../words/numbers";
+import { laneName } from "../lanes";
+import { ErrorBox } from "../parts/ErrorBox";
+import { Mark } from "../parts/Mark";
+import parts from "../parts/parts.module.css";
+import { useServerNow } from "../parts/time";
+import { useActions } from "../store";
+import { useArmed } from "./armed";
+import { CardBody } from "./CardBody";
+import { useCardEdit } from "./edits";
+import { Hidden } from "./Fields";
+import { kindOf, labelsOf, parametersOf, titleOf } from "./kinds";
+import styles from "./requests.module.css";
+import { isSame, type JsonObject } from "./schema";
+
+interface CardProps {
+  readonly run: Run;
+  readonly state: RequestState;
+  readonly progress: ResponseProgress | null;
+}
+
+/** A request that waits for the reader. */
+export const RequestCard = memo(function RequestCard({ run, state, progress }: CardProps): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  const place = useRef<HTMLElement>(null);
+  const isArmed = useArmed(place);
+  const titleId = useId();
+  const { request } = state;
+  const kind = kindOf(request);
+  const labels = labelsOf(kind, words);
+  const original = parametersOf(request);
+  const [edit, setEdit] = useCardEdit(`${run.id}/${request.id}/${request.digest}`);
+  const { isWrong, isSaying, said } = edit;
+  const value: JsonObject = edit.value ?? original ?? {};
+  const setIsSaying = (next: boolean): void => setEdit({ isSaying: next });
+  const setSaid = (text: string): void => setEdit({ said: text });
+  const isChanged = original !== null && kind !== "ask" && !isSame(value, original);
+  const isSending = progress !== null && progress.error === null;
+  const who = laneName(run, state.path, words);
+
+  const decide = (decision: Decision): void => {
+    if (isArmed() && !isSending) actions.respond(request.id, decision);
+  };
+  const stop = (): void => {
+    if (isArmed()) actions.stop();
+  };
+  return (
+    <section ref={place} className={styles.card} aria-labelledby={titleId} data-request={request.id} tabIndex={-1}>
+      <h3 id={titleId} className={styles.title}>
+        <Mark kind="ask" label={words.rail.markWaiting} />
+        <span>{titleOf(request, kind, who, words)}</span>
+      </h3>
+      {state.reasoning ? (
+        <div className={styles.why}>
+          <q>{state.reasoning}</q>
+          <Hidden text={state.reasoning} />
+        </div>
+      ) : null}
+      <CardBody kind={kind} request={request} value={value} onChange={(next) => setEdit({ value: next })} onWrong={(next) => setEdit({ isWrong: next })} answer={said} onAnswer={setSaid} />
+      <Facts state={state} />
+      {progress?.error ? <ErrorBox error={progress.error} /> : null}
+      {isSaying && labels.say ? (
+        <div className={styles.say}>
+          <textarea className={parts.field} aria-label={words.requests.sayLabel} value={said} rows={3} autoFocus onChange={(event) => setSaid(event.target.value)} />
+          <div className={styles.acts}>
+            <button type="button" className={`${parts.button} ${parts.go}`} disabled={!said.trim() || isSending} onClick={() => decide({ kind: "say", text: said.trim() })}>
+              {words.requests.saySend}
+            </button>
+            <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => setIsSaying(false)}>
+              {words.page.back}
+            </button>
+          </div>
+        </div>
+      ) : (
+        <div className={styles.acts}>
+          {kind === "ask" ? (
+            <button type="button" className={`${parts.button} ${parts.go}`} disabled={!said.trim() || isSending} onClick={() => decide({ kind: "say", text: said.trim() })}>
+              {words.requests.sendAnswer}
+            </button>
+          ) : (
+            <button type="button" className={`${parts.button} ${parts.go}`} disabled={isWrong || isSending} onClick={() => decide(isChanged ? { kind: "modify", parameters: value } : { kind: "confirm" })}>
+              {isSending ? words.requests.sending : isChanged ? labels.modify : labels.confirm}
+            </button>
+          )}
+          <button type="button" className={parts.button} disabled={isSending} onClick={() => decide({ kind: "skip" })}>
+            {labels.skip}
+          </button>
+          {labels.say ? (
+            <button type="button" className={`${parts.button} ${parts.plain}`} disabled={isSending} onClick={() => isArmed() && setIsSaying(true)}>
+              {labels.say}
+            </button>
+          ) : null}
+          <button type="button" className={`${parts.button} ${parts.plain}`} onClick={stop}>
+            {words.requests.stopAll}
+          </button>
+        </div>
+      )}
+    </section>
+  );
+});
+
+function Facts({ state }: { state: RequestState }): ReactNode {
+  const words = useWords();
+  const { request } = state;
+  const { estimate } = request;
+  const expires = request.expires_at_ms ?? null;
+  const left = useServerNow(expires !== null);
+  const parts = [
+    estimate.tokens > 0 ? words.requests.tokens(formatTokens(estimate.tokens)) : "",
+    estimate.ms > 0 ? formatDuration(estimate.ms) : "",
+    estimate.calls > 0 ? words.requests.outside(estimate.calls) : "",
+    estimate.micro_usd ? formatMoney(estimate.micro_usd) : "",
+  ].filter(Boolean);
+  const reasons = (request.reasons ?? []).map((reason) => words.requests.reasons[reason]);
+  return (
+    <div className={styles.facts}>
+      <span className={request.risk === "low" ? undefined : styles.risk}>{words.requests.risk[request.risk]}</span>
+      {parts.length > 0 ? <span>{words.requests.estimate(parts.join(" · "))}</span> : null}
+      {reasons.length > 0 ? <span>{words.requests.because(reasons.join(", "))}</span> : null}
+      <span>
+        {expires === null
+          ? words.requests.waitsForever
+          : expires > left
+            ? words.requests.expires(formatClock(expires - left))
+            : words.requests.expired}
+      </span>
+    </div>
+  );
+}
+
+/** A request that has been decided, as one line. */
+export function ResolvedLine({ run, state }: { run: Run; state: RequestState }): ReactNode {
+  const words = useWords();
+  const language = useLanguage();
+  const { resolution, request } = state;
+  const kind = kindOf(request);
+  const who = laneName(run, state.path, words);
+  const by = !resolution
+    ? ""
+    : resolution.via === "link"
+      ? words.requests.byLink
+      : resolution.by
+        ? words.requests.by(resolution.by)
+        : resolution.response_id
+          ? ""
+          : words.requests.timeout;
+  const result = resolution ? words.requests.resolved[resolution.response] : words.requests.closed;
+  const said = resolution && "text" in resolution && typeof resolution.text === "string" ? resolution.text : "";
+  const separator = language === "zh" ? "，" : " ";
+  return (
+    <div className={styles.resolved}>
+      <span>{titleOf(request, kind, who, words)}</span>
+      <b>{[result, by].filter(Boolean).join(separator)}</b>
+      {said ? <q>{said.slice(0, 200)}</q> : null}
+    </div>
+  );
+}

@@ -1,0 +1,227 @@
+import { type ReactNode, useId, useState } from "react";
+import { useWords } from "../../words";
+import parts from "../parts/parts.module.css";
+import { hasHidden, spellHidden } from "./hidden";
+import styles from "./requests.module.css";
+import { emptyValue, isObject, isSame, type Schema } from "./schema";
+
+export interface FieldProps {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly value: unknown;
+  readonly original: unknown;
+  readonly onChange: (value: unknown) => void;
+  /** Reports a text that is no value. */
+  readonly onWrong: (field: string, isWrong: boolean) => void;
+  readonly path: string;
+  readonly isRequired: boolean;
+}
+
+/** A text longer than this is edited in several lines, in UTF-16 units. */
+const LONG_TEXT = 64;
+
+/** Shows the hidden characters of a text. */
+export function Hidden({ text }: { text: string }): ReactNode {
+  const words = useWords();
+  if (!hasHidden(text)) return null;
+  return (
+    <span className={styles.hidden}>
+      <span>{words.requests.hidden}: </span>
+      {spellHidden(text.slice(0, 2_000)).map((piece, index) =>
+        piece.isHidden ? <mark key={index}>⟨{piece.text}⟩</mark> : <span key={index}>{piece.text}</span>,
+      )}
+    </span>
+  );
+}
+
+export function Field(props: FieldProps): ReactNode {
+  const { schema, value } = props;
+  if (schema.type === "object" && isObject(value)) return <ObjectField {...props} value={value} />;
+  if (schema.type === "array" && Array.isArray(value)) return <ArrayField {...props} value={value} />;
+  return <Single {...props} />;
+}
+
+function Single(props: FieldProps): ReactNode {
+  const { name, schema, value, original, onChange, isRequired } = props;
+  const words = useWords();
+  const id = useId();
+  const isChanged = !isSame(value, original);
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id} title={schema.description || undefined}>
+        {name}
+        {isChanged ? <span className={styles.changedWord}>{words.requests.changed}</span> : null}
+      </label>
+      <div className={styles.control}>
+        <Control {...props} id={id} isChanged={isChanged} />
+        <div className={styles.below}>
+          {typeof value === "string" ? <Hidden text={value} /> : null}
+          {isChanged ? (
+            <button type="button" className={parts.quiet} aria-label={`${words.requests.undo}: ${name}`} onClick={() => onChange(original)}>
+              {words.requests.undo}
+            </button>
+          ) : null}
+          {!isRequired && value === undefined ? <span className={styles.unset}>{words.requests.unset}</span> : null}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Control({ id, schema, value, onChange, onWrong, path, isRequired, isChanged }: FieldProps & { id: string; isChanged: boolean }): ReactNode {
+  const words = useWords();
+  const look = `${parts.field} ${isChanged ? parts.isChanged : ""}`;
+  if (schema.options) {
+    const options = schema.options;
+    return (
+      <select
+        id={id}
+        className={look}
+        value={value === undefined ? "" : String(value)}
+        onChange={(event) => onChange(options.find((option) => String(option) === event.target.value))}
+      >
+        {isRequired && options.includes(value as string | number) ? null : <option value="">{words.requests.unset}</option>}
+        {options.map((option) => (
+          <option key={String(option)}>{String(option)}</option>
+        ))}
+      </select>
+    );
+  }
+  if (schema.type === "boolean") {
+    return (
+      <select
+        id={id}
+        className={look}
+        value={value === undefined ? "" : String(value)}
+        onChange={(event) => onChange(event.target.value === "" ? undefined : event.target.value === "true")}
+      >
+        {isRequired ? null : <option value="">{words.requests.unset}</option>}
+        <option value="true">{words.requests.yes}</option>
+        <option value="false">{words.requests.no}</option>
+      </select>
+    );
+  }
+  if (schema.type === "string" && (typeof value === "string" || value === undefined)) {
+    const text = value ?? "";
+    const change = (next: string): void => onChange(next === "" && value === undefined ? undefined : next);
+    return text.length > LONG_TEXT || text.includes("\n") ? (
+      <textarea id={id} className={`${look} ${parts.isCode}`} rows={Math.min(10, Math.max(3, text.split("\n").length))} value={text} onChange={(event) => change(event.target.value)} />
+    ) : (
+      <input id={id} className={look} value={text} onChange={(event) => change(event.target.value)} />
+    );
+  }
+  return <Parsed id={id} look={look} schema={schema} value={value} onChange={onChange} onWrong={onWrong} path={path} />;
+}
+
+/** A number or a JSON value: what is typed may be no value. */
+function Parsed({ id, look, schema, value, onChange, onWrong, path }: Pick<FieldProps, "schema" | "value" | "onChange" | "onWrong" | "path"> & { id: string; look: string }): ReactNode {
+  const words = useWords();
+  const [typed, setTyped] = useState<{ text: string; value: unknown; isWrong: boolean } | null>(null);
+  const shown = value === undefined ? "" : JSON.stringify(value, null, 2);
+  const isOwn = typed !== null && (typed.isWrong || isSame(typed.value, value));
+  const text = isOwn ? typed.text : shown;
+  const change = (next: string): void => {
+    const parsed = parse(next, schema);
+    setTyped({ text: next, value: parsed.value, isWrong: parsed.isWrong });
+    onWrong(path, parsed.isWrong);
+    if (!parsed.isWrong) onChange(parsed.value);
+  };
+  const isWrong = isOwn && typed.isWrong;
+  const look2 = `${look} ${isWrong ? parts.isWrong : ""}`;
+  const errorId = `${id}-error`;
+  return (
+    <>
+      {schema.type === "number" ? (
+        <input id={id} className={look2} inputMode="decimal" value={text} aria-invalid={isWrong} aria-describedby={isWrong ? errorId : undefined} onChange={(event) => change(event.target.value)} />
+      ) : (
+        <textarea id={id} className={`${look2} ${parts.isCode}`} rows={Math.min(8, Math.max(2, text.split("\n").length))} value={text} aria-invalid={isWrong} aria-describedby={isWrong ? errorId : undefined} onChange={(event) => change(event.target.value)} />
+      )}
+      {isWrong ? <span id={errorId} className={styles.wrong}>{words.requests.badValue}</span> : null}
+    </>
+  );
+}
+
+function parse(text: string, schema: Schema): { value: unknown; isWrong: boolean } {
+  if (text.trim() === "") return { value: undefined, isWrong: false };
+  if (schema.type === "number") {
+    const number = Number(text);
+    return { value: number, isWrong: !Number.isFinite(number) || (schema.isWhole && !Number.isInteger(number)) };
+  }
+  try {
+    return { value: JSON.parse(text) as unknown, isWrong: false };
+  } catch {
+    return { value: undefined, isWrong: true };
+  }
+}
+
+function ObjectField({ name, schema, value, original, onChange, onWrong, path }: FieldProps & { value: Record<string, unknown> }): ReactNode {
+  const before = isObject(original) ? original : {};
+  return (
+    <fieldset className={styles.nested}>
+      <legend>{name}</legend>
+      <ObjectFields schema={schema} value={value} original={before} onChange={onChange} onWrong={onWrong} path={path} />
+    </fieldset>
+  );
+}
+
+/** The fields of an object. */
+export function ObjectFields({ schema, value, original, onChange, onWrong, path }: {
+  readonly schema: Schema;
+  readonly value: Record<string, unknown>;
+  readonly original: Record<string, unknown>;
+  readonly onChange: (value: Record<string, unknown>) => void;
+  readonly onWrong: FieldProps["onWrong"];
+  readonly path: string;
+}): ReactNode {
+  return [...schema.properties].map(([name, field]) => (
+    <Field
+      key={name}
+      name={name}
+      schema={field}
+      value={value[name]}
+      original={original[name]}
+      isRequired={schema.required.has(name)}
+      path={`${path}/${name}`}
+      onWrong={onWrong}
+      onChange={(next) => {
+        const { [name]: _, ...others } = value;
+        // Keep the order of the fields.
+        onChange(next === undefined ? others : name in value ? { ...value, [name]: next } : { ...others, [name]: next });
+      }}
+    />
+  ));
+}
+
+function ArrayField({ name, schema, value, original, onChange, onWrong, path }: FieldProps & { value: readonly unknown[] }): ReactNode {
+  const words = useWords();
+  const items = schema.items;
+  const before: readonly unknown[] = Array.isArray(original) ? original : [];
+  if (!items || value.length > 50) {
+    return <Single name={name} schema={{ ...schema, type: "any" }} value={value} original={original} onChange={onChange} onWrong={onWrong} path={path} isRequired />;
+  }
+  return (
+    <fieldset className={styles.nested}>
+      <legend>{name}</legend>
+      {value.map((item, index) => (
+        <div key={index} className={styles.item}>
+          <Field
+            name={String(index + 1)}
+            schema={items}
+            value={item}
+            original={before[index]}
+            isRequired
+            path={`${path}/${index}`}
+            onWrong={onWrong}
+            onChange={(next) => onChange(value.map((other, at) => (at === index ? (next ?? null) : other)))}
+          />
+          <button type="button" className={parts.quiet} aria-label={`${words.requests.removeItem}: ${name} ${index + 1}`} onClick={() => onChange(value.filter((_, at) => at !== index))}>
+            {words.requests.removeItem}
+          </button>
+        </div>
+      ))}
+      <button type="button" className={parts.quiet} onClick={() => onChange([...value, emptyValue(items)])}>
+        {words.requests.addItem}
+      </button>
+    </fieldset>
+  );
+}

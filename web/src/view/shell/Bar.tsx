@@ -1,0 +1,82 @@
+import type { ReactNode } from "react";
+import type { Conversation } from "../../store/types";
+import { useWords } from "../../words";
+import { formatClock, formatMoney, formatTokens } from "../../words/numbers";
+import { totalsBelow } from "../lanes";
+import type { PanelTab } from "../panel/Panel";
+import { Icon } from "../parts/Icon";
+import parts from "../parts/parts.module.css";
+import { useServerNow } from "../parts/time";
+import { isActive, newestTurn, usePage } from "../store";
+import styles from "./shell.module.css";
+
+interface BarProps {
+  readonly conversation: Conversation | null;
+  readonly isNarrow: boolean;
+  readonly isPanelOpen: boolean;
+  readonly onMenu: () => void;
+  /** Opens a tab; null shows or hides the panel. */
+  readonly onPanel: (tab: PanelTab | null) => void;
+}
+
+/** The title, and one figure for the run. */
+export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onPanel }: BarProps): ReactNode {
+  const words = useWords();
+  const isScripted = usePage((state) => state.config.state === "ready" && state.config.value.isScriptedModel);
+  const run = newestTurn(conversation)?.detail ?? null;
+  const steps = run?.plan?.steps ?? [];
+  const done = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
+  const title = conversation?.title || (conversation ? "" : words.rail.newQuestion);
+  return (
+    <header className={styles.bar}>
+      {isNarrow ? (
+        <button type="button" className={parts.icon} aria-label={words.page.menu} onClick={onMenu}>
+          <Icon name="menu" />
+        </button>
+      ) : null}
+      <h1 className={styles.title}>
+        <bdi>{title}</bdi>
+      </h1>
+      {isScripted ? (
+        <span className={styles.demo} title={words.page.demoModel}>
+          {isNarrow ? words.page.demoShort : words.page.demoModel}
+        </span>
+      ) : null}
+      <span className={styles.push} />
+      {isNarrow && steps.length > 0 ? (
+        <button type="button" className={styles.chip} onClick={() => onPanel("plan")}>
+          {words.plan.progress(done, steps.length)}
+        </button>
+      ) : null}
+      {conversation && run ? <Figure conversation={conversation} isShort={isNarrow} onClick={() => onPanel("usage")} /> : null}
+      {conversation && conversation.turns.length > 0 ? (
+        <button type="button" className={parts.icon} aria-label={words.page.panel} aria-expanded={isPanelOpen} data-key="panel" onClick={() => onPanel(null)}>
+          <Icon name="panel" />
+        </button>
+      ) : null}
+    </header>
+  );
+}
+
+/** One figure for the run with all agents. */
+function Figure({ conversation, isShort, onClick }: { conversation: Conversation; isShort: boolean; onClick: () => void }): ReactNode {
+  const words = useWords();
+  const turn = newestTurn(conversation);
+  const run = turn?.detail;
+  const isRunning = isActive(turn) && turn?.status !== "paused";
+  const now = useServerNow(isRunning);
+  if (!run) return null;
+  const totals = totalsBelow(run, "");
+  const usage = run.end?.spent.usage;
+  const tokens = usage ? usage.input_tokens + usage.output_tokens : totals.tokens;
+  const money = usage ? (usage.micro_usd ?? null) : totals.microUsd;
+  const ms = run.end ? run.end.tookMs : (isRunning ? now : run.lastEventAtMs) - run.startedAtMs;
+  const facts = isShort
+    ? [money === null ? formatTokens(tokens) : formatMoney(money)]
+    : [formatClock(ms), words.usage.tokenCount(formatTokens(tokens)), money === null ? "" : formatMoney(money)].filter(Boolean);
+  return (
+    <button type="button" className={styles.chip} aria-label={`${words.usage.label}: ${facts.join(", ")}`} onClick={onClick}>
+      {facts.join(" · ")}
+    </button>
+  );
+}

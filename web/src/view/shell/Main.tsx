@@ -1,0 +1,136 @@
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
+import type { Conversation } from "../../store/types";
+import { useWords } from "../../words";
+import { OpenFileContext } from "../files/open";
+import { Viewer } from "../files/Viewer";
+import { Box } from "../input/Box";
+import input from "../input/input.module.css";
+import { parseCitations } from "../markdown/citations";
+import { SurroundingsContext, type TextSurroundings } from "../markdown/context";
+import { Panel, type PanelView } from "../panel/Panel";
+import { Dialog } from "../parts/Dialog";
+import { ErrorBox } from "../parts/ErrorBox";
+import { PlanDialog } from "../plan/PlanDialog";
+import { Tray } from "../requests/Tray";
+import { conversationOf, newestTurn, openRequests, useActions, usePage } from "../store";
+import { Empty } from "../talk/Empty";
+import { Talk } from "../talk/Talk";
+import { Bar } from "./Bar";
+import { FollowLine } from "./FollowLine";
+import { showRequest } from "./requestFocus";
+import styles from "./shell.module.css";
+
+interface MainProps {
+  readonly isNarrow: boolean;
+  readonly onMenu: () => void;
+}
+
+const FIRST_VIEW: PanelView = { tab: "plan", lane: null, source: null };
+
+/** The conversation with its box, and the panel beside it. */
+export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  const loaded = usePage((state) => state.conversation);
+  const session = usePage((state) => state.route.session);
+  const conversation = usePage(conversationOf);
+  const turn = newestTurn(conversation);
+  const run = turn?.detail ?? null;
+  const [view, setView] = useState(FIRST_VIEW);
+  /** Null until the reader decides: the panel is open where it has something to show. */
+  const [panelChoice, setPanelChoice] = useState<boolean | null>(null);
+  const [fileName, setFileName] = useState<string | null>(null);
+  const [isEditing, setIsEditing] = useState(false);
+
+  useEffect(() => {
+    setView(FIRST_VIEW);
+    setPanelChoice(null);
+    setFileName(null);
+    setIsEditing(false);
+  }, [session]);
+
+  const answer = run?.end?.answer || turn?.answer || "";
+  const citations = useMemo(() => parseCitations(answer), [answer]);
+  const files = useFilesByName(conversation);
+  const openFile = useCallback((name: string) => setFileName(name), []);
+  const showPanel = useCallback((next: PanelView) => {
+    setView(next);
+    setPanelChoice(true);
+  }, []);
+  const surroundings = useMemo<TextSurroundings>(
+    () => ({
+      citations,
+      imageOf: (name) => {
+        const file = files.get(name);
+        return file && /^image\/(png|jpeg|gif|webp)/.test(file.media_type) ? file.preview_url : null;
+      },
+      hasFile: (name) => files.has(name),
+      openFile,
+      openSource: (n) => showPanel({ tab: "sources", lane: null, source: n }),
+    }),
+    [citations, files, openFile, showPanel],
+  );
+  const hasContent = run !== null && (run.plan !== null || run.files.size > 0 || run.sources.size > 0);
+  const isPanelOpen = conversation !== null && (panelChoice ?? (hasContent && !isNarrow));
+  const file = fileName === null ? null : (files.get(fileName) ?? null);
+  const openLane = useCallback((id: string, path: string) => showPanel({ tab: "plan", lane: { run: id, path }, source: null }), [showPanel]);
+
+  const panel = conversation ? (
+    <Panel conversation={conversation} turn={turn} citations={citations} view={view} onView={setView} onEditPlan={() => setIsEditing(true)} />
+  ) : null;
+  return (
+    <SurroundingsContext value={surroundings}>
+      <OpenFileContext value={openFile}>
+        <main className={styles.main} id="talk">
+          <Bar
+            conversation={conversation}
+            isNarrow={isNarrow}
+            isPanelOpen={isPanelOpen}
+            onMenu={onMenu}
+            onPanel={(tab) => {
+              if (tab === null) setPanelChoice(!isPanelOpen);
+              else showPanel({ tab, lane: null, source: null });
+            }}
+          />
+          {loaded?.state === "failed" ? (
+            <div className={styles.failed}>
+              <ErrorBox error={loaded.error} onRetry={actions.retry} />
+            </div>
+          ) : loaded?.state === "loading" ? (
+            <p className={styles.loading}>{words.page.loading}</p>
+          ) : conversation && conversation.turns.length > 0 ? (
+            <Talk key={conversation.session} conversation={conversation} onOpenLane={openLane} />
+          ) : (
+            <Empty />
+          )}
+          <div className={input.area}>
+            {conversation ? <FollowLine following={conversation.following} /> : null}
+            {run && openRequests(run).length > 0 ? <Tray run={run} onShow={() => showRequest(openRequests(run)[0] ?? null)} /> : null}
+            {loaded?.state === "failed" ? null : <Box />}
+          </div>
+        </main>
+        {isPanelOpen && panel ? (
+          isNarrow ? (
+            <Dialog title={words.page.panel} size="side" isTitleHidden onClose={() => setPanelChoice(false)}>
+              {panel}
+            </Dialog>
+          ) : (
+            <div className={styles.panel}>{panel}</div>
+          )
+        ) : null}
+        {file ? <Viewer file={file} onClose={() => setFileName(null)} /> : null}
+        {isEditing ? <PlanDialog onClose={() => setIsEditing(false)} /> : null}
+      </OpenFileContext>
+    </SurroundingsContext>
+  );
+}
+
+function useFilesByName(conversation: Conversation | null): ReadonlyMap<string, Conversation["files"][number]> {
+  const files = conversation?.files;
+  const ofRun = newestTurn(conversation)?.detail?.files;
+  return useMemo(() => {
+    const byName = new Map((files ?? []).map((file) => [file.name, file]));
+    for (const file of ofRun?.values() ?? []) byName.set(file.name, file);
+    return byName;
+  }, [files, ofRun]);
+}

@@ -1,0 +1,144 @@
+import type { ReactNode } from "react";
+import type { RunEnd, Turn } from "../../store/types";
+import { useLanguage, useWords } from "../../words";
+import { sentenceOfCode } from "../../words/errors";
+import { formatDuration, formatMoney, formatTokens } from "../../words/numbers";
+import { FileChip } from "../files/FileChip";
+import { CopyButton } from "../parts/CopyButton";
+import { ErrorBox } from "../parts/ErrorBox";
+import parts from "../parts/parts.module.css";
+import { conversationOf, newestTurn, useActions, usePage } from "../store";
+import styles from "./talk.module.css";
+
+/** The end of an answer: its files, failures, figures, and what can be done next. */
+export function End({ turn }: { turn: Turn }): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  const end = turn.detail?.end ?? null;
+  const answer = end?.answer || turn.answer || "";
+  const files = end?.files.filter((file) => !file.internal) ?? [];
+  const isOver = turn.status === "finished" || turn.status === "failed" || turn.status === "stopped" || turn.status === "expired";
+  if (turn.status === "unsent") return <Unsent turn={turn} />;
+  if (turn.status === "paused") return <Paused turn={turn} />;
+  if (!isOver) return turn.detailError ? <ErrorBox error={turn.detailError} onRetry={actions.retry} /> : null;
+  return (
+    <div className={styles.end}>
+      {turn.status === "stopped" ? <p className={styles.stopped}>{words.talk.stopped}</p> : null}
+      {turn.status === "expired" ? <p className={styles.stopped}>{words.talk.expired}</p> : null}
+      {turn.status === "failed" ? <Failed turn={turn} end={end} /> : null}
+      {end?.finish === "length" ? <p className={styles.stopped}>{words.talk.cutLength}</p> : null}
+      {end?.finish === "filtered" ? <p className={styles.stopped}>{words.talk.cutFiltered}</p> : null}
+      {files.length > 0 ? (
+        <div className={styles.chips}>
+          {files.slice(0, 12).map((file) => (
+            <FileChip key={file.name} file={file} />
+          ))}
+        </div>
+      ) : null}
+      <div className={styles.endFacts}>
+        {end ? <Figures end={end} /> : null}
+        {answer && turn.status !== "failed" ? <CopyButton text={() => answer} label={words.talk.copyAnswer} /> : null}
+        {turn.detail === null && turn.run !== null && turn.status !== "expired" ? (
+          <button type="button" className={parts.quiet} disabled={turn.isLoadingDetail} onClick={() => turn.run && actions.loadDetail(turn.run)}>
+            {turn.isLoadingDetail ? words.talk.loadingDetail : words.talk.detail}
+          </button>
+        ) : null}
+      </div>
+      {turn.detailError ? <ErrorBox error={turn.detailError} onRetry={() => turn.run && actions.loadDetail(turn.run)} /> : null}
+    </div>
+  );
+}
+
+/** The figures of the whole run, with all agents. */
+function Figures({ end }: { end: RunEnd }): ReactNode {
+  const words = useWords();
+  const { usage } = end.spent;
+  const facts = [
+    words.talk.tookMs(formatDuration(end.tookMs)),
+    end.pausedMs > 0 ? words.talk.pausedMs(formatDuration(end.pausedMs)) : "",
+    words.usage.tokenCount(formatTokens(usage.input_tokens + usage.output_tokens)),
+    usage.micro_usd === undefined ? "" : formatMoney(usage.micro_usd),
+  ].filter(Boolean);
+  return <span className={styles.figures}>{facts.join(" · ")}</span>;
+}
+
+function Failed({ turn, end }: { turn: Turn; end: RunEnd | null }): ReactNode {
+  const words = useWords();
+  const language = useLanguage();
+  const failure = end?.failure ?? null;
+  return (
+    <div className={parts.error}>
+      <div className={parts.errorHead}>{words.errors.runFailed}</div>
+      <div>{failure ? sentenceOfCode(failure.code, failure.detail, language) : (turn.answer ?? "")}</div>
+      <div className={parts.errorFacts}>
+        {failure ? (
+          <span>
+            {words.errors.code} <code>{failure.code}</code>
+          </span>
+        ) : null}
+        {turn.run ? (
+          <span>
+            {words.errors.requestId} <code>{turn.run}</code>
+          </span>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+function Paused({ turn }: { turn: Turn }): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  const isNewest = usePage((state) => newestTurn(conversationOf(state))?.key === turn.key);
+  const hasInterrupt = [...(turn.detail?.requests.values() ?? [])].some((state) => state.isOpen);
+  return (
+    <div className={styles.paused}>
+      <span className={styles.pauseSign} aria-hidden="true" />
+      <span>{words.talk.paused}</span>
+      {isNewest && !hasInterrupt ? (
+        <button type="button" className={parts.quiet} onClick={actions.continueRun}>
+          {words.talk.continueRun}
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+function Unsent({ turn }: { turn: Turn }): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  const { error } = turn;
+  const acts = (
+    <>
+      {error?.code === "session_busy" && error.run !== null ? (
+        <button type="button" className={parts.button} onClick={actions.retry}>
+          {words.talk.followBusy}
+        </button>
+      ) : null}
+      {error?.code === "session_busy" ? (
+        <button type="button" className={parts.button} onClick={actions.stop}>
+          {words.talk.stopBusy}
+        </button>
+      ) : null}
+      <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => actions.takeBack(turn.key)}>
+        {words.talk.takeBack}
+      </button>
+    </>
+  );
+  if (!error) {
+    return (
+      <div className={styles.paused}>
+        <span>{words.talk.unsent}</span>
+        <button type="button" className={parts.button} onClick={() => actions.resend(turn.key)}>
+          {words.talk.sendAgain}
+        </button>
+        {acts}
+      </div>
+    );
+  }
+  return (
+    <ErrorBox error={error} title={words.talk.unsent} onRetry={() => actions.resend(turn.key)}>
+      {acts}
+    </ErrorBox>
+  );
+}

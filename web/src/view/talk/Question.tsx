@@ -1,0 +1,42 @@
+import { type ReactNode, useState } from "react";
+import type { SessionFile, Turn } from "../../store/types";
+import { useWords } from "../../words";
+import { FileChip } from "../files/FileChip";
+import parts from "../parts/parts.module.css";
+import { conversationOf, usePage } from "../store";
+import styles from "./talk.module.css";
+
+/** The part of a long question that is shown at first, in UTF-16 units. */
+const FIRST_PART = 1_200;
+
+export function Question({ turn }: { turn: Turn }): ReactNode {
+  const words = useWords();
+  const [isWhole, setIsWhole] = useState(false);
+  const text = turn.question;
+  const isCut = text !== null && text.length > FIRST_PART && !isWhole;
+  return (
+    <section className={styles.questionRow} aria-label={turn.user ? words.talk.guest(turn.user) : words.talk.you}>
+      <h2 className={styles.question}>
+        {turn.user ? <span className={styles.saidBy}>{words.talk.guest(turn.user)}</span> : null}
+        {text === null ? <i>{words.talk.questionExpired}</i> : <bdi>{isCut ? `${text.slice(0, FIRST_PART)}…` : text}</bdi>}
+      </h2>
+      {isCut ? (
+        <button type="button" className={parts.quiet} onClick={() => setIsWhole(true)}>
+          {words.talk.showAll}
+        </button>
+      ) : null}
+      {turn.attachments.length > 0 ? (
+        <div className={styles.chips}>
+          {turn.attachments.map((name) => (
+            <Attachment key={name} name={name} />
+          ))}
+        </div>
+      ) : null}
+    </section>
+  );
+}
+
+function Attachment({ name }: { name: string }): ReactNode {
+  const file = usePage((state): SessionFile | null => conversationOf(state)?.files.find((other) => other.name === name) ?? null);
+  return file ? <FileChip file={file} /> : <span className={styles.fileName}>{name}</span>;
+}

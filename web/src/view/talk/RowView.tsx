@@ -1,0 +1,103 @@
+import { memo, type ReactNode } from "react";
+import type { PendingMessage, Turn, UserMessageRow } from "../../store/types";
+import { useWords } from "../../words";
+import { FileChip } from "../files/FileChip";
+import { BlockView } from "../markdown/Blocks";
+import text from "../markdown/markdown.module.css";
+import { ErrorBox } from "../parts/ErrorBox";
+import { RequestSlot } from "../requests/Slot";
+import { conversationOf, useActions, usePage } from "../store";
+import { End } from "./End";
+import { NoteLine } from "./NoteLine";
+import { Question } from "./Question";
+import { runOf, type TalkRow } from "./rows";
+import styles from "./talk.module.css";
+import { WorkLine } from "./WorkLine";
+
+interface RowProps {
+  readonly row: TalkRow;
+  readonly onOpenLane: (run: string, path: string) => void;
+}
+
+export const RowView = memo(function RowView({ row, onOpenLane }: RowProps): ReactNode {
+  switch (row.kind) {
+    case "question":
+      return <Question turn={row.turn} />;
+    case "block":
+      return (
+        <div className={row.isLast ? `${text.text} ${text.row} ${text.growing}` : `${text.text} ${text.row}`}>
+          <BlockView block={row.block} links={row.links} />
+        </div>
+      );
+    case "work":
+      return <WorkRow run={row.run} row={row} onOpenLane={onOpenLane} />;
+    case "note":
+      return <NoteLine note={row.note} />;
+    case "file":
+      return (
+        <div className={styles.note}>
+          <FileChip file={row.file.file} />
+        </div>
+      );
+    case "said":
+      return <Said said={row.said} />;
+    case "pending":
+      return <Pending message={row.message} />;
+    case "request":
+      return <RequestRow run={row.run} request={row.request} />;
+    case "waiting":
+      return <Waiting turn={row.turn} />;
+    case "end":
+      return <End turn={row.turn} />;
+  }
+});
+
+function WorkRow({ run, row, onOpenLane }: { run: string; row: Extract<TalkRow, { kind: "work" }>; onOpenLane: RowProps["onOpenLane"] }): ReactNode {
+  const state = usePage((page) => runOf(conversationOf(page), run));
+  return state ? <WorkLine run={state} path="" items={row.items} onOpenLane={(path) => onOpenLane(run, path)} /> : null;
+}
+
+function RequestRow({ run, request }: { run: string; request: string }): ReactNode {
+  const state = usePage((page) => runOf(conversationOf(page), run));
+  return state ? (
+    <div className={styles.request}>
+      <RequestSlot run={state} request={request} />
+    </div>
+  ) : null;
+}
+
+function Waiting({ turn }: { turn: Turn }): ReactNode {
+  const words = useWords();
+  return (
+    <p className={styles.waiting}>
+      <span className={styles.dotLive} aria-hidden="true" />
+      {turn.status === "sending" ? words.talk.sending : words.talk.waitingFirst}
+    </p>
+  );
+}
+
+function Said({ said }: { said: UserMessageRow }): ReactNode {
+  const words = useWords();
+  return (
+    <div className={styles.said}>
+      <span className={styles.saidBy}>
+        {said.by ? words.talk.said(said.by) : words.talk.youSaid} · {said.isRead ? words.talk.read : words.talk.unread}
+      </span>
+      <span>{said.text}</span>
+    </div>
+  );
+}
+
+function Pending({ message }: { message: PendingMessage }): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  return (
+    <div className={styles.said}>
+      <span className={styles.saidBy}>
+        {words.talk.youSaid} · {message.error ? words.talk.unsent : words.talk.unread}
+      </span>
+      <span>{message.text}</span>
+      {message.error ? <ErrorBox error={message.error} onRetry={() => actions.retryMessage(message.id)} /> : null}
+    </div>
+  );
+}

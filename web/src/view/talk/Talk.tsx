@@ -1,0 +1,123 @@
+import { type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { Virtualizer, type VirtualizerHandle } from "virtua";
+import type { Conversation } from "../../store/types";
+import { useWords } from "../../words";
+import { Icon } from "../parts/Icon";
+import parts from "../parts/parts.module.css";
+import { useActions } from "../store";
+import { focusCard, setRequestShower } from "../shell/requestFocus";
+import { RowView } from "./RowView";
+import { RowMaker } from "./rows";
+import styles from "./talk.module.css";
+
+/** The distance from the end below which no button leads there, in pixels. */
+const NEAR_END = 60;
+/** The space above a question at the top, in pixels. */
+const TOP_SPACE = 20;
+
+interface TalkProps {
+  readonly conversation: Conversation;
+  readonly onOpenLane: (run: string, path: string) => void;
+}
+
+/**
+ * The rows of a conversation. A new question scrolls to the top once; afterwards only the reader scrolls.
+ */
+export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  const [maker] = useState(() => new RowMaker());
+  const rows = useMemo(() => maker.rowsOf(conversation), [maker, conversation]);
+  const scroller = useRef<HTMLDivElement>(null);
+  const inner = useRef<HTMLDivElement>(null);
+  const spacer = useRef<HTMLDivElement>(null);
+  const list = useRef<VirtualizerHandle>(null);
+  const [isAtEnd, setIsAtEnd] = useState(true);
+  const newest = conversation.turns.at(-1)?.key ?? null;
+  const oldest = conversation.turns[0]?.key ?? null;
+  const question = newest === null ? -1 : rows.findLastIndex((row) => row.kind === "question");
+  const questionIndex = useRef(question);
+  questionIndex.current = question;
+  const shifts = useOlderRows(oldest);
+
+  /** Leaves room below the newest question, so that it can be at the top. */
+  const fit = useCallback((): void => {
+    const view = scroller.current;
+    if (!view || !inner.current || !spacer.current) return;
+    const offset = list.current?.getItemOffset(Math.max(0, questionIndex.current)) ?? 0;
+    const below = inner.current.offsetHeight - offset;
+    spacer.current.style.setProperty("height", `${Math.max(24, view.clientHeight - below - TOP_SPACE * 2)}px`);
+    setIsAtEnd(inner.current.offsetHeight + TOP_SPACE - view.scrollTop - view.clientHeight < NEAR_END);
+  }, []);
+
+  useLayoutEffect(() => {
+    fit();
+    const watcher = new ResizeObserver(fit);
+    if (inner.current) watcher.observe(inner.current);
+    if (scroller.current) watcher.observe(scroller.current);
+    return () => watcher.disconnect();
+  }, [fit]);
+
+  useEffect(() => {
+    if (newest === null) return;
+    fit();
+    list.current?.scrollToIndex(questionIndex.current, { align: "start", offset: -TOP_SPACE });
+  }, [newest, fit]);
+
+  const latestRows = useRef(rows);
+  latestRows.current = rows;
+  useEffect(() => {
+    setRequestShower((request) => {
+      const at = latestRows.current.findIndex((row) => row.kind === "request" && row.request === request);
+      if (at < 0) return;
+      list.current?.scrollToIndex(at, { align: "center" });
+      requestAnimationFrame(() => {
+        const card = document.querySelector<HTMLElement>(`[data-request="${CSS.escape(request)}"]`);
+        if (card) focusCard(card);
+      });
+    });
+    return () => setRequestShower(null);
+  }, []);
+
+  const toEnd = (): void => {
+    const view = scroller.current;
+    if (!view || !inner.current) return;
+    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+    view.scrollTo({ top: inner.current.offsetHeight + TOP_SPACE * 2 - view.clientHeight, behavior });
+  };
+  return (
+    <div className={styles.talk}>
+      <div ref={scroller} className={styles.scroller} role="region" aria-label={words.talk.label} tabIndex={0} onScroll={fit} data-talk="">
+        <div className={styles.column}>
+          {conversation.hasOlderTurns ? (
+            <button type="button" className={`${parts.quiet} ${styles.older}`} disabled={conversation.isLoadingOlder} onClick={actions.loadOlderTurns}>
+              {conversation.isLoadingOlder ? words.talk.loadingOlder : words.talk.older}
+            </button>
+          ) : null}
+          <div ref={inner}>
+            <Virtualizer ref={list} scrollRef={scroller} data={rows} shift={shifts} bufferSize={600} startMargin={conversation.hasOlderTurns ? 34 : 0}>
+              {(row) => <RowView key={row.key} row={row} onOpenLane={onOpenLane} />}
+            </Virtualizer>
+          </div>
+          <div ref={spacer} aria-hidden="true" />
+        </div>
+      </div>
+      {isAtEnd ? null : (
+        <button type="button" className={styles.toEnd} onClick={toEnd}>
+          <Icon name="down" />
+          {words.talk.toEnd}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** True in the render that shows older turns above the known ones. */
+function useOlderRows(oldest: string | null): boolean {
+  const known = useRef(oldest);
+  const shifts = known.current !== null && known.current !== oldest;
+  useEffect(() => {
+    known.current = oldest;
+  }, [oldest]);
+  return shifts;
+}

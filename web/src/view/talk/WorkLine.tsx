@@ -1,0 +1,125 @@
+import { type ReactNode, useState } from "react";
+import type { CallRow, Run } from "../../store/types";
+import { useWords, type Words } from "../../words";
+import { formatDuration } from "../../words/numbers";
+import { callLine, callSubject, laneName } from "../lanes";
+import { Icon } from "../parts/Icon";
+import { CallView } from "./CallView";
+import { LaneLine } from "./LaneView";
+import { Reasoning } from "./Reasoning";
+import type { WorkItem } from "./rows";
+import styles from "./talk.module.css";
+
+interface WorkLineProps {
+  readonly run: Run;
+  readonly path: string;
+  readonly items: readonly WorkItem[];
+  readonly onOpenLane: (path: string) => void;
+}
+
+/** One line about calls and agents; it opens to each of them. */
+export function WorkLine({ run, path, items, onOpenLane }: WorkLineProps): ReactNode {
+  const words = useWords();
+  const [isOpen, setIsOpen] = useState(false);
+  const isLive = run.end === null && items.some((item) => isWorking(item, run));
+  const hasFailed = items.some((item) => item.kind === "call" && item.result?.status === "failed");
+  const text = isLive ? liveText(items, run, words) : pastText(items, run, words);
+  return (
+    <div className={styles.work}>
+      <button type="button" className={styles.line} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        <span className={isLive ? styles.dotLive : hasFailed ? styles.dotBad : styles.dot} aria-hidden="true" />
+        <span className={styles.lineText}>{text}</span>
+        <span className={isOpen ? styles.chevronOpen : styles.chevron}>
+          <Icon name="chevron" />
+        </span>
+      </button>
+      {isOpen ? (
+        <div className={styles.items}>
+          {items.map((item) =>
+            item.kind === "call" ? (
+              <CallView key={item.key} call={item} />
+            ) : item.kind === "child" ? (
+              <LaneLine key={item.key} run={run} path={item.child} onOpen={() => onOpenLane(item.child)} />
+            ) : (
+              <Reasoning key={item.key} text={item.text} isWhole={item.isComplete} />
+            ),
+          )}
+        </div>
+      ) : null}
+      {path === "" ? null : <span className="unseen">{path}</span>}
+    </div>
+  );
+}
+
+function isWorking(item: WorkItem, run: Run): boolean {
+  if (item.kind === "call") return item.result === null;
+  if (item.kind === "child") return run.lanes.get(item.child)?.endedAtMs === null;
+  return !item.isComplete;
+}
+
+function liveText(items: readonly WorkItem[], run: Run, words: Words): string {
+  const children = items.filter((item) => item.kind === "child" && isWorking(item, run));
+  if (children.length > 0) {
+    const names = children.slice(0, 4).map((item) => (item.kind === "child" ? laneName(run, item.child, words) : ""));
+    return [words.lane.atWork(children.length), names.join(", ")].join(" · ");
+  }
+  const call = items.findLast((item) => item.kind === "call" && item.result === null);
+  if (call?.kind === "call") return callLine(call.tool, call.arguments);
+  return words.talk.reasoning;
+}
+
+/** Sums up: `2 files, 1 search, 12 s`. */
+function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
+  const calls = items.filter((item): item is CallRow => item.kind === "call");
+  const agents = items.filter((item) => item.kind === "child").length;
+  const answered = new Set(items.flatMap((item) => (item.kind === "child" ? [run.lanes.get(item.child)?.call ?? ""] : [])));
+  const parts: string[] = [];
+  const files = new Set<string>();
+  const reads: string[] = [];
+  let searches = 0;
+  let plans = 0;
+  let failures = 0;
+  const others = new Map<string, number>();
+  for (const call of calls) {
+    if (call.result?.status === "failed") failures += 1;
+    if (answered.has(call.call)) continue;
+    const view = call.result?.status === "done" ? call.result.view : null;
+    const written = call.result?.status === "done" ? call.result.files.filter((file) => !file.internal) : [];
+    for (const file of written) files.add(file.name);
+    if (view?.kind === "searched") searches += 1;
+    else if (view?.kind === "plan" || call.tool === "planning") plans += 1;
+    else if (view?.kind === "file_read") reads.push(view.file.name);
+    else if (view?.kind === "file_written") files.add(view.file.name);
+    else if (written.length === 0) others.set(call.tool, (others.get(call.tool) ?? 0) + 1);
+  }
+  if (plans > 0) parts.push(words.work.planned);
+  if (reads.length > 0) parts.push(words.work.read([...new Set(reads)].slice(0, 3).join(", ")));
+  if (files.size === 1) parts.push(words.work.wrote([...files].join()));
+  else if (files.size > 1) parts.push(words.work.files(files.size));
+  if (searches > 0) parts.push(words.work.searches(searches));
+  if (agents > 0) parts.push(words.lane.done(agents));
+  for (const [tool, count] of [...others].slice(0, 3)) parts.push(count > 1 ? `${tool} × ${count}` : (subjectOf(calls, tool) ?? tool));
+  if (failures > 0) parts.push(words.work.failed(failures));
+  if (parts.length === 0) parts.push(words.talk.reasoning);
+  const took = tookOf(items, run);
+  if (took !== null) parts.push(formatDuration(took));
+  return parts.join(" · ");
+}
+
+function subjectOf(calls: readonly CallRow[], tool: string): string | null {
+  const call = calls.find((other) => other.tool === tool);
+  const subject = call ? callSubject(call.arguments) : "";
+  return subject && subject.length <= 40 ? `${tool} · ${subject}` : null;
+}
+
+function tookOf(items: readonly WorkItem[], run: Run): number | null {
+  let begin = Number.POSITIVE_INFINITY;
+  let end = 0;
+  for (const item of items) {
+    const from = item.kind === "call" ? item.startedAtMs : item.kind === "child" ? item.atMs : null;
+    const to = item.kind === "call" ? item.endedAtMs : item.kind === "child" ? (run.lanes.get(item.child)?.endedAtMs ?? null) : null;
+    if (from !== null) begin = Math.min(begin, from);
+    if (to !== null) end = Math.max(end, to);
+  }
+  return end > begin ? end - begin : null;
+}

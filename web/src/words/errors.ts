@@ -1,0 +1,25 @@
+/** The sentences of error codes, from `messages/{en,zh}.toml`: what happened, and what to do. */
+
+import en from "../wire/generated/sentences.en";
+import zh from "../wire/generated/sentences.zh";
+import type { ErrorCode } from "../wire/contract";
+import type { ErrorInfo } from "../wire/error";
+import { wordsIn, type PageLanguage } from "./index";
+
+const SENTENCES: Readonly<Record<PageLanguage, Readonly<Record<ErrorCode, string>>>> = { en, zh };
+
+/** Returns the sentence of a code; `detail` completes it. */
+export function sentenceOfCode(code: ErrorCode, detail: string, language: PageLanguage): string {
+  const sentence = (SENTENCES[language] as Readonly<Record<string, string | undefined>>)[code] ?? `${code}: {detail}`;
+  const whole = sentence.replace("{detail}", () => detail);
+  // A detail may end in a period itself, or be empty.
+  return whole.replace(/[:：]\s*([.。])/, "$1").replace(/^[.。\s]+$/, code).replace(/\.\.$/, ".");
+}
+
+/** Returns the sentence of an error, in the page's language. */
+export function sentenceOfError(error: ErrorInfo, language: PageLanguage): string {
+  const words = wordsIn(language).errors;
+  if (error.code === "offline") return words.offline;
+  if (error.code === "unreadable") return words.unreadable;
+  return sentenceOfCode(error.code, error.detail, language);
+}
