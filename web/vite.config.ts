@@ -7,6 +7,7 @@ const routes = ["/runs", "/sessions", "/modes", "/web", "/v1", "/respond"];
 
 export default defineConfig({
   plugins: [react()],
+  define: { "import.meta.env.VITE_PAGE_VERSION": JSON.stringify(process.env.PAGE_VERSION ?? "") },
   build: {
     outDir: process.env.PAGE_OUT ?? "../target/web",
     emptyOutDir: true,
