@@ -1,6 +1,6 @@
 /** The store for components. */
 
-import { createContext, useContext, useSyncExternalStore } from "react";
+import { createContext, useCallback, useContext, useSyncExternalStore } from "react";
 import type { Actions, Conversation, PageState, Run, Store, Turn } from "../store/types";
 
 export const StoreContext = createContext<Store | null>(null);
@@ -14,7 +14,8 @@ function useStoreOfPage(): Store {
 /** Reads a part of the state. `select` returns the same object while its part is unchanged. */
 export function usePage<T>(select: (state: PageState) => T): T {
   const store = useStoreOfPage();
-  return useSyncExternalStore(store.subscribe, () => select(store.getState()));
+  const subscribe = useCallback((listener: () => void) => store.subscribe(listener), [store]);
+  return useSyncExternalStore(subscribe, () => select(store.getState()));
 }
 
 export const useActions = (): Actions => useStoreOfPage().actions;
