@@ -55,6 +55,7 @@ mod matrix;
 mod modes;
 mod original_ui;
 mod own_texts;
+mod page;
 mod pages;
 mod patience;
 mod people;

@@ -58,7 +58,7 @@ pub(crate) fn build() -> Result<PathBuf> {
         let words: Vec<&str> = std::iter::once(script).chain(arguments.iter().copied()).collect();
         let mut command = venv.program_command("node", &words)?;
         command.current_dir(workspace::root().join(SOURCES));
-        run(command.env("PAGE_OUT", &next).env("PAGE_VERSION", &version))
+        run(command.env("PAGE_OUT", &next).env("VITE_PAGE_VERSION", &version))
     };
     node("build/generate.mjs", &[])?;
     node("node_modules/vite/bin/vite.js", &["build", "--logLevel", "warn"])?;

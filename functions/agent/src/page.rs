@@ -31,9 +31,6 @@ use crate::api_error::ApiError;
 /// The name of the demo model, which knows only a few questions.
 pub const DEMO_MODEL: &str = "scripted-demo";
 
-/// The frame for HTML from models. Its script is the only one that runs there.
-const PREVIEW: &str = include_str!("page/preview.html");
-
 /// The headers of all files of the page.
 const HEADERS: [(HeaderName, &str); 5] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -99,14 +96,23 @@ where
     let index = Router::new()
         .route("/", get_service(index))
         .layer(map_response_with_state(page_headers(REVALIDATE, Some(&policy)), add_headers));
-    let preview = Router::new().route("/preview.html", get(show_preview)).layer(
-        map_response_with_state(page_headers(REVALIDATE, Some(&preview_policy())), add_headers),
-    );
+    let preview = Router::new()
+        .route("/preview.html", get(show_preview))
+        .layer(map_response_with_state(page_headers(REVALIDATE, None), add_headers))
+        .with_state(folder.join("preview.html"));
     Router::new().merge(assets).merge(index).merge(preview)
 }
 
-async fn show_preview() -> Response {
-    ([(CONTENT_TYPE, "text/html; charset=utf-8")], PREVIEW).into_response()
+/// `GET /preview.html`: the frame for HTML from models. The script of the frame is the only one that runs there.
+async fn show_preview(State(file): State<PathBuf>) -> Response {
+    let Ok(html) = tokio::fs::read_to_string(file).await else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
+        (CONTENT_SECURITY_POLICY, preview_policy(&html)),
+    ];
+    (headers, html).into_response()
 }
 
 /// The page loads and sends nothing but what this policy lists. No script and no style is inline.
@@ -120,8 +126,8 @@ fn page_policy(file_origin: &str) -> String {
 
 /// Text from models never runs here: the hash allows only the script of the frame itself. The frame has no
 /// origin, and sends no request.
-fn preview_policy() -> String {
-    let script = PREVIEW.split_once("<script>").and_then(|(_, rest)| rest.split_once("</script>"));
+fn preview_policy(html: &str) -> String {
+    let script = html.split_once("<script>").and_then(|(_, rest)| rest.split_once("</script>"));
     let script = script.map(|(script, _)| script).unwrap_or_default();
     let hash = STANDARD.encode(Sha256::digest(script));
     format!(

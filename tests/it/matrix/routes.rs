@@ -39,6 +39,7 @@ const fn case(kinds: &'static [&'static str], path: &'static str, sent: Sent, st
 /// First what only looks and what must not be there; then what makes something of the sender's own.
 pub(super) const ROUTES: &[Route] = &[
     ("GET", "/web/health", &[]),
+    ("GET", "/web/config", &[]),
     ("GET", "/data/allModels", &[]),
     ("POST", "/data/chatQuery", &[]),
     ("GET", "/modes", &[]),

@@ -72,13 +72,9 @@ class PageStore implements Store {
     void this.#start();
   }
 
-  getState(): PageState {
-    return this.#cell.get();
-  }
-
-  subscribe(listener: () => void): () => void {
-    return this.#cell.subscribe(listener);
-  }
+  // Functions of their own, because React calls them without the store.
+  readonly getState = (): PageState => this.#cell.get();
+  readonly subscribe = (listener: () => void): (() => void) => this.#cell.subscribe(listener);
 
   async #start(): Promise<void> {
     await this.#readConfig();

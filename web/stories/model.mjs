@@ -1,0 +1,88 @@
+// A scripted model that speaks OpenAI's stream. Each rule answers requests whose last message contains its text;
+// a gate holds a reply until the story opens it.
+
+import { createServer } from "node:http";
+
+export class ScriptedModel {
+  #rules = [];
+  #server;
+  /** The bodies of all requests. */
+  requests = [];
+
+  static async start() {
+    const model = new ScriptedModel();
+    model.#server = createServer((request, response) => model.#answer(request, response));
+    await new Promise((resolve) => model.#server.listen(0, "127.0.0.1", resolve));
+    return model;
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.#server.address().port}/v1`;
+  }
+
+  close() {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  /**
+   * Adds a rule for one request. `parts` are texts, `{ reasoning }`, `{ tool, arguments }`, and gates. Later rules
+   * come first.
+   */
+  on(text, ...parts) {
+    this.#rules.unshift({ text, parts });
+  }
+
+  async #answer(request, response) {
+    let body = "";
+    for await (const piece of request) body += piece;
+    const question = JSON.parse(body);
+    this.requests.push(question);
+    const last = question.messages.findLast((message) => message.role !== "system");
+    const text = typeof last?.content === "string" ? last.content : JSON.stringify(last?.content ?? "");
+    const index = this.#rules.findIndex((rule) => text.includes(rule.text));
+    if (index < 0) {
+      response.writeHead(400, { "content-type": "application/json" });
+      return response.end(JSON.stringify({ error: { message: `no rule for: ${text.slice(-500)}` } }));
+    }
+    const [rule] = this.#rules.splice(index, 1);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const send = (delta, finish = null, more = {}) => {
+      const choices = [{ index: 0, delta, finish_reason: finish }];
+      response.write(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "story", choices, ...more })}\n\n`);
+    };
+    send({ role: "assistant", content: "" });
+    let calls = 0;
+    for (const part of rule.parts) {
+      if (part instanceof Gate) await part.pass();
+      else if (typeof part === "string") send({ content: part });
+      else if (part.reasoning !== undefined) send({ reasoning_content: part.reasoning });
+      else {
+        const call = { index: calls, id: `call_${this.requests.length}_${calls}`, type: "function" };
+        send({ tool_calls: [{ ...call, function: { name: part.tool, arguments: JSON.stringify(part.arguments) } }] });
+        calls += 1;
+      }
+    }
+    const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
+    send({}, calls > 0 ? "tool_calls" : "stop", { usage });
+    response.end("data: [DONE]\n\n");
+  }
+}
+
+/** Holds a reply. */
+export class Gate {
+  #reach;
+  #open;
+  /** Resolves when the reply waits here. */
+  reached = new Promise((resolve) => (this.#reach = resolve));
+  #opened = new Promise((resolve) => (this.#open = resolve));
+
+  pass() {
+    this.#reach();
+    return this.#opened;
+  }
+
+  open() {
+    this.#open();
+  }
+}

@@ -1,0 +1,74 @@
+// `cargo dev`, which a story starts, kills and starts again.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+const target = new URL("../../target/", import.meta.url).pathname;
+
+/** The program of `cargo dev`. */
+const PROGRAM = process.env.DJINN_XTASK ?? join(target, "debug/xtask");
+
+export class System {
+  #home = mkdtempSync(join(target, "page-story-"));
+  #port;
+  #variables;
+  #process;
+
+  static async start(variables) {
+    const system = new System();
+    system.#variables = variables;
+    system.#port = await freePort();
+    await system.start();
+    return system;
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async start() {
+    const others = Object.entries(process.env).filter(([name]) => !/^(DJINN|OPENAI|ANTHROPIC)_/.test(name));
+    const env = {
+      ...Object.fromEntries(others),
+      DJINN_HOME: this.#home,
+      DJINN_PAGE: join(target, "web"),
+      ...this.#variables,
+    };
+    this.#process = spawn(PROGRAM, ["dev", "--port", String(this.#port)], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = this.#process;
+    let output = "";
+    await new Promise((resolve, reject) => {
+      child.stderr.on("data", (piece) => (output += piece));
+      child.stdout.on("data", (piece) => {
+        output += piece;
+        if (output.includes("Djinn listens on")) resolve();
+      });
+      child.on("exit", () => reject(new Error(`cargo dev did not start:\n${output}`)));
+    });
+  }
+
+  /** Ends the process without a warning, as a power cut does. */
+  async kill() {
+    const ended = once(this.#process, "exit");
+    this.#process.kill("SIGKILL");
+    await ended;
+  }
+
+  async close() {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) await this.kill();
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+}
+
+async function freePort() {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}
