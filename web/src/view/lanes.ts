@@ -67,7 +67,7 @@ export function lastLine(lane: Lane): string {
 /** The end of a text, as one line without marks. */
 function lineOf(text: string): string {
   const lines = text.slice(-1_200).trimEnd().split("\n");
-  return (lines.at(-1) ?? "").replace(/[#*_`>|]+/g, " ").trim().slice(0, 240);
+  return (lines.at(-1) ?? "").replace(/[#*_`>|]+/g, " ").replace(/^\s*[-+]\s+/, "").trim().slice(0, 240);
 }
 
 /** A call as one line: the tool, and the file or the query that it works on. */

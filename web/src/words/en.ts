@@ -128,6 +128,7 @@ export const en = {
     read: (name: string) => `read ${name}`,
     wrote: (name: string) => `wrote ${name}`,
     planned: "made a plan",
+    replanned: "updated the plan",
     running: (tool: string) => `${tool} is running`,
     arguments: "Arguments",
     result: "Result",

@@ -128,6 +128,7 @@ export const zh: Words = {
     read: (name) => `读取 ${name}`,
     wrote: (name) => `写入 ${name}`,
     planned: "制定了计划",
+    replanned: "更新了计划",
     running: (tool) => `${tool} 正在运行`,
     arguments: "参数",
     result: "结果",

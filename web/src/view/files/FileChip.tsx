@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
 import type { SessionFile } from "../../store/types";
-import { useWords } from "../../words";
 import { formatBytes } from "../../words/numbers";
 import { endingOf, kindOfFile } from "./kinds";
 import styles from "./files.module.css";
@@ -8,7 +7,6 @@ import { useOpenFile } from "./open";
 
 /** A file as a button that opens it. */
 export function FileChip({ file }: { file: SessionFile }): ReactNode {
-  const words = useWords();
   const open = useOpenFile();
   const inside = (
     <>
@@ -26,7 +24,7 @@ export function FileChip({ file }: { file: SessionFile }): ReactNode {
     );
   }
   return (
-    <button type="button" className={styles.chip} title={title} aria-label={words.files.open(file.name)} onClick={() => open(file.name)}>
+    <button type="button" className={styles.chip} title={title} onClick={() => open(file.name)}>
       {inside}
     </button>
   );

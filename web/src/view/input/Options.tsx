@@ -1,8 +1,9 @@
-import { Menu, MenuButton, MenuGroup, MenuGroupLabel, MenuItemCheckbox, MenuItemRadio, MenuProvider } from "@ariakit/react";
+import { MenuButton, MenuGroup, MenuGroupLabel, MenuItemCheckbox, MenuItemRadio, MenuProvider } from "@ariakit/react";
 import type { ReactNode } from "react";
 import type { Draft, HumanChoice } from "../../store/types";
 import { useWords } from "../../words";
 import menu from "../parts/menu.module.css";
+import { PopMenu } from "../parts/PopMenu";
 import { useActions, usePage } from "../store";
 import styles from "./input.module.css";
 
@@ -25,14 +26,14 @@ export function ModeChoice(): ReactNode {
     return (
       <MenuProvider values={{ mode: current }} setValues={(values) => actions.setDraft({ mode: String(values.mode) })}>
         <MenuButton className={styles.option}>{title(current, choices.find((choice) => choice.name === current)?.title ?? current)}</MenuButton>
-        <Menu className={menu.menu} gutter={6} portal aria-label={words.input.mode}>
+        <PopMenu label={words.input.mode}>
           {choices.map((choice) => (
             <MenuItemRadio key={choice.name} className={menu.item} name="mode" value={choice.name} hideOnClick title={choice.description}>
               <bdi>{title(choice.name, choice.title)}</bdi>
               <span aria-hidden="true">{choice.name === current ? "✓" : ""}</span>
             </MenuItemRadio>
           ))}
-        </Menu>
+        </PopMenu>
       </MenuProvider>
     );
   }
@@ -70,10 +71,10 @@ export function Options(): ReactNode {
       values={{ style, asks: [...chosen] }}
       setValues={(values) => actions.setDraft({ outputStyle: toStyle(values.style), human: toChoice(values.asks) })}
     >
-      <MenuButton className={styles.option} aria-label={words.input.more}>
+      <MenuButton className={styles.option} title={words.input.more}>
         {[style === "none" ? "" : words.input.styles[style], words.input.asksShort(chosen.length)].filter(Boolean).join(" · ")}
       </MenuButton>
-      <Menu className={menu.menu} gutter={6} portal>
+      <PopMenu label={words.input.more}>
         <MenuGroup>
           <MenuGroupLabel className={styles.group}>{words.input.asksMe}</MenuGroupLabel>
           {OCCASIONS.map((occasion) => (
@@ -92,7 +93,7 @@ export function Options(): ReactNode {
             </MenuItemRadio>
           ))}
         </MenuGroup>
-      </Menu>
+      </PopMenu>
     </MenuProvider>
   );
 }

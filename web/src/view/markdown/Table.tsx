@@ -1,7 +1,8 @@
-import { Menu, MenuButton, MenuItem, MenuProvider } from "@ariakit/react";
+import { MenuButton, MenuItem, MenuProvider } from "@ariakit/react";
 import { type ReactNode, useRef, useState } from "react";
 import { useWords } from "../../words";
 import menu from "../parts/menu.module.css";
+import { PopMenu } from "../parts/PopMenu";
 import { Inline } from "./Inline";
 import type { MarkdownToken } from "./lex";
 import styles from "./markdown.module.css";
@@ -60,7 +61,7 @@ export function Table({ token, depth }: { token: TableToken; depth: number }): R
         )}
         <MenuProvider>
           <MenuButton className={styles.tool}>{words.text.copyTable}</MenuButton>
-          <Menu className={menu.menu} gutter={4} portal>
+          <PopMenu>
             <MenuItem className={menu.item} onClick={() => copy(tableAsMarkdown(tableTexts(token)))}>
               {words.text.asMarkdown}
             </MenuItem>
@@ -70,7 +71,7 @@ export function Table({ token, depth }: { token: TableToken; depth: number }): R
             <MenuItem className={menu.item} onClick={() => copy(tableAsCsv(tableTexts(token)))}>
               {words.text.asCsv}
             </MenuItem>
-          </Menu>
+          </PopMenu>
         </MenuProvider>
       </div>
     </div>

@@ -1,8 +1,9 @@
-import { Menu, MenuButton, MenuItemCheckbox, MenuProvider } from "@ariakit/react";
+import { MenuButton, MenuItemCheckbox, MenuProvider } from "@ariakit/react";
 import { type KeyboardEvent, memo, type ReactNode, useRef } from "react";
 import { useWords } from "../../words";
 import { Icon } from "../parts/Icon";
 import menu from "../parts/menu.module.css";
+import { PopMenu } from "../parts/PopMenu";
 import parts from "../parts/parts.module.css";
 import { comesAfter, type EditStep, movedStep, newStep, withoutStep } from "./steps";
 import styles from "./plan.module.css";
@@ -138,7 +139,7 @@ function After({ step, others, onChange }: Pick<EditorStepProps, "step" | "other
       <MenuButton className={styles.after}>
         {words.plan.dependsOn} {numbers.length > 0 ? numbers.join(", ") : "–"}
       </MenuButton>
-      <Menu className={menu.menu} gutter={4} portal>
+      <PopMenu>
         {others.map((other, index) =>
           other.key === step.key || comesAfter(others, other.key, step.key) ? null : (
             <MenuItemCheckbox key={other.key} className={menu.item} name="after" value={other.key}>
@@ -149,7 +150,7 @@ function After({ step, others, onChange }: Pick<EditorStepProps, "step" | "other
             </MenuItemCheckbox>
           ),
         )}
-      </Menu>
+      </PopMenu>
     </MenuProvider>
   );
 }

@@ -98,8 +98,8 @@ const StepCard = memo(function StepCard({ run, step, onOpenLane }: PlanPanelProp
     <>
       <Mark kind={mark} label={isAsking ? words.plan.asksYou : words.plan.status[step.status]} />
       <span className={styles.body}>
-        {step.stage ? <span className={styles.stage}>{step.stage}</span> : null}
-        <span className={styles.details}>{step.details}</span>
+        <span className={styles.name}>{step.stage || step.details}</span>
+        {step.stage ? <span className={styles.details}>{step.details}</span> : null}
         <span className={styles.facts}>
           {isAsking ? <span className={styles.asks}>{words.plan.asksYou}</span> : <span>{stateWords(step, run, words)}</span>}
           {lane ? <span>{formatClock((lane.endedAtMs ?? (isRunning ? now : run.lastEventAtMs)) - lane.startedAtMs)}</span> : null}

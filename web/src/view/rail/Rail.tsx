@@ -1,4 +1,4 @@
-import { Menu, MenuButton, MenuItem, MenuProvider } from "@ariakit/react";
+import { MenuButton, MenuItem, MenuProvider } from "@ariakit/react";
 import { memo, type ReactNode, useMemo, useState } from "react";
 import { VList } from "virtua";
 import type { ConversationSummary } from "../../store/types";
@@ -6,6 +6,7 @@ import { useWords } from "../../words";
 import { ErrorBox } from "../parts/ErrorBox";
 import { Icon } from "../parts/Icon";
 import menu from "../parts/menu.module.css";
+import { PopMenu } from "../parts/PopMenu";
 import parts from "../parts/parts.module.css";
 import { useActions, usePage } from "../store";
 import { RemoveDialog, RenameDialog } from "./dialogs";
@@ -121,14 +122,14 @@ const Item = memo(function Item({ item, isCurrent, onRename, onRemove, onNavigat
         <MenuButton className={styles.actions} aria-label={words.rail.actions(item.title)}>
           <Icon name="more" />
         </MenuButton>
-        <Menu className={menu.menu} gutter={4} portal>
+        <PopMenu>
           <MenuItem className={menu.item} onClick={onRename}>
             {words.rail.rename}
           </MenuItem>
           <MenuItem className={`${menu.item} ${menu.danger}`} onClick={onRemove}>
             {words.rail.remove}
           </MenuItem>
-        </Menu>
+        </PopMenu>
       </MenuProvider>
     </div>
   );

@@ -26,7 +26,7 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onPanel }: Ba
   const run = newestTurn(conversation)?.detail ?? null;
   const steps = run?.plan?.steps ?? [];
   const done = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
-  const title = conversation?.title || (conversation ? "" : words.rail.newQuestion);
+  const title = conversation?.title || conversation?.turns[0]?.question?.split("\n")[0]?.slice(0, 200) || words.rail.newQuestion;
   return (
     <header className={styles.bar}>
       {isNarrow ? (

@@ -108,6 +108,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
             {run && openRequests(run).length > 0 ? <Tray run={run} onShow={() => showRequest(openRequests(run)[0] ?? null)} /> : null}
             {loaded?.state === "failed" ? null : <Box />}
           </div>
+          <div id="layers" className={styles.layers} />
         </main>
         {isPanelOpen && panel ? (
           isNarrow ? (

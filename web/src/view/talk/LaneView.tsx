@@ -51,7 +51,7 @@ export function LaneLine({ run, path, onOpen }: { run: Run; path: string; onOpen
   const kind = markOf(lane, run);
   const name = laneName(run, path, words);
   return (
-    <button type="button" className={styles.lane} aria-label={words.lane.open(name)} onClick={onOpen}>
+    <button type="button" className={styles.lane} onClick={onOpen}>
       <Mark kind={kind} label={markName(kind, words)} />
       <span className={styles.laneBody}>
         <b>{name}</b>

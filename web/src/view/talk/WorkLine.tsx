@@ -78,6 +78,7 @@ function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
   const reads: string[] = [];
   let searches = 0;
   let plans = 0;
+  let updates = 0;
   let failures = 0;
   const others = new Map<string, number>();
   for (const call of calls) {
@@ -87,7 +88,10 @@ function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
     const written = call.result?.status === "done" ? call.result.files.filter((file) => !file.internal) : [];
     for (const file of written) files.add(file.name);
     if (view?.kind === "searched") searches += 1;
-    else if (view?.kind === "plan" || call.tool === "planning") plans += 1;
+    else if (view?.kind === "plan" || call.tool === "planning") {
+      if (isFirstPlan(call)) plans += 1;
+      else updates += 1;
+    }
     else if (view?.kind === "file_read") reads.push(view.file.name);
     else if (view?.kind === "file_written") files.add(view.file.name);
     else if (written.length === 0) others.set(call.tool, (others.get(call.tool) ?? 0) + 1);
@@ -100,10 +104,15 @@ function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
   if (agents > 0) parts.push(words.lane.done(agents));
   for (const [tool, count] of [...others].slice(0, 3)) parts.push(count > 1 ? `${tool} × ${count}` : (subjectOf(calls, tool) ?? tool));
   if (failures > 0) parts.push(words.work.failed(failures));
-  if (parts.length === 0) parts.push(words.talk.reasoning);
+  if (parts.length === 0) parts.push(updates > 0 ? words.work.replanned : words.talk.reasoning);
   const took = tookOf(items, run);
   if (took !== null) parts.push(formatDuration(took));
   return parts.join(" · ");
+}
+
+function isFirstPlan(call: CallRow): boolean {
+  const parameters = call.arguments;
+  return typeof parameters === "object" && parameters !== null && "command" in parameters && parameters.command === "create";
 }
 
 function subjectOf(calls: readonly CallRow[], tool: string): string | null {
