@@ -1,16 +1,12 @@
 /** The sentences of error codes, from `messages/{en,zh}.toml`: what happened, and what to do. */
 
-import en from "../wire/generated/sentences.en";
-import zh from "../wire/generated/sentences.zh";
 import type { ErrorCode } from "../wire/contract";
 import type { ErrorInfo } from "../wire/error";
-import { wordsIn, type PageLanguage } from "./index";
-
-const SENTENCES: Readonly<Record<PageLanguage, Readonly<Record<ErrorCode, string>>>> = { en, zh };
+import { errorsIn, type PageLanguage, wordsIn } from "./index";
 
 /** Returns the sentence of a code; `detail` completes it. */
 export function sentenceOfCode(code: ErrorCode, detail: string, language: PageLanguage): string {
-  const sentence = (SENTENCES[language] as Readonly<Record<string, string | undefined>>)[code] ?? `${code}: {detail}`;
+  const sentence = (errorsIn(language) as Readonly<Record<string, string | undefined>>)[code] ?? `${code}: {detail}`;
   const whole = sentence.replace("{detail}", () => detail);
   // A detail may end in a period itself, or be empty.
   return whole.replace(/[:：]\s*([.。])/, "$1").replace(/^[.。\s]+$/, code).replace(/\.\.$/, ".");

@@ -1,15 +1,35 @@
 /** The sentences of the page in the reader's language. */
 
 import { createContext, useContext } from "react";
+import sentencesEn from "../wire/generated/sentences.en";
+import type { ErrorCode } from "../wire/contract";
 import { en } from "./en";
-import { zh } from "./zh";
 
 export type Words = typeof en;
 export type PageLanguage = "en" | "zh";
 
-const words: Readonly<Record<PageLanguage, Words>> = { en, zh };
+/** The sentences of error codes, from `messages/{en,zh}.toml`. */
+export type ErrorSentences = Readonly<Record<ErrorCode, string>>;
 
-export const wordsIn = (language: PageLanguage): Words => words[language];
+interface Texts {
+  readonly words: Words;
+  readonly errors: ErrorSentences;
+}
+
+const ENGLISH: Texts = { words: en, errors: sentencesEn };
+const texts = new Map<PageLanguage, Texts>([["en", ENGLISH]]);
+
+export const isLoaded = (language: PageLanguage): boolean => texts.has(language);
+
+/** Loads the texts of a language. Without them, the page stays English. */
+export async function loadWords(language: PageLanguage): Promise<void> {
+  if (texts.has(language)) return;
+  const loaded: Texts = await import("./chinese").then(({ words, errors }) => ({ words, errors }), () => ENGLISH);
+  texts.set(language, loaded);
+}
+
+export const wordsIn = (language: PageLanguage): Words => (texts.get(language) ?? ENGLISH).words;
+export const errorsIn = (language: PageLanguage): ErrorSentences => (texts.get(language) ?? ENGLISH).errors;
 
 /** Returns Chinese for readers whose browser prefers Chinese, otherwise the default. */
 export function preferredLanguage(fallback: PageLanguage): PageLanguage {

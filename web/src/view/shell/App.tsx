@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { LanguageContext, preferredLanguage, useWords } from "../../words";
+import { isLoaded, LanguageContext, loadWords, preferredLanguage, useWords } from "../../words";
 import { DropZone } from "../input/DropZone";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
@@ -19,9 +19,12 @@ export const NARROW = "(max-width: 1079px)";
 export function App(): ReactNode {
   const fallback = usePage((state) => (state.config.state === "ready" ? state.config.value.language : "en"));
   const language = preferredLanguage(fallback);
+  const [, setLoaded] = useState<string | null>(null);
   useEffect(() => {
     document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+    void loadWords(language).then(() => setLoaded(language));
   }, [language]);
+  if (!isLoaded(language)) return null;
   return (
     <LanguageContext value={language}>
       <Page />

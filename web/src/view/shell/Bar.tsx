@@ -37,9 +37,9 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onPanel }: Ba
       <h1 className={styles.title}>
         <bdi>{title}</bdi>
       </h1>
-      {isScripted ? (
+      {isScripted && !(isNarrow && run) ? (
         <span className={styles.demo} title={words.page.demoModel}>
-          {isNarrow ? words.page.demoShort : words.page.demoModel}
+          {isNarrow || conversation ? words.page.demoShort : words.page.demoModel}
         </span>
       ) : null}
       <span className={styles.push} />

@@ -1,8 +1,7 @@
-import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import type { Conversation } from "../../store/types";
 import { useWords } from "../../words";
 import { OpenFileContext } from "../files/open";
-import { Viewer } from "../files/Viewer";
 import { Box } from "../input/Box";
 import input from "../input/input.module.css";
 import { parseCitations } from "../markdown/citations";
@@ -10,7 +9,6 @@ import { SurroundingsContext, type TextSurroundings } from "../markdown/context"
 import { Panel, type PanelView } from "../panel/Panel";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
-import { PlanDialog } from "../plan/PlanDialog";
 import { Tray } from "../requests/Tray";
 import { conversationOf, newestTurn, openRequests, useActions, usePage } from "../store";
 import { Empty } from "../talk/Empty";
@@ -24,6 +22,9 @@ interface MainProps {
   readonly isNarrow: boolean;
   readonly onMenu: () => void;
 }
+
+const Viewer = lazy(() => import("../files/Viewer").then(({ Viewer: view }) => ({ default: view })));
+const PlanDialog = lazy(() => import("../plan/PlanDialog").then(({ PlanDialog: view }) => ({ default: view })));
 
 const FIRST_VIEW: PanelView = { tab: "plan", lane: null, source: null };
 
@@ -119,8 +120,10 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
             <div className={styles.panel}>{panel}</div>
           )
         ) : null}
-        {file ? <Viewer file={file} onClose={() => setFileName(null)} /> : null}
-        {isEditing ? <PlanDialog onClose={() => setIsEditing(false)} /> : null}
+        <Suspense>
+          {file ? <Viewer file={file} onClose={() => setFileName(null)} /> : null}
+          {isEditing ? <PlanDialog onClose={() => setIsEditing(false)} /> : null}
+        </Suspense>
       </OpenFileContext>
     </SurroundingsContext>
   );

@@ -44,7 +44,7 @@ export const RowView = memo(function RowView({ row, onOpenLane }: RowProps): Rea
     case "pending":
       return <Pending message={row.message} />;
     case "request":
-      return <RequestRow run={row.run} request={row.request} />;
+      return <RequestRow run={row.run} request={row.request} isOpen={row.isOpen} />;
     case "waiting":
       return <Waiting turn={row.turn} />;
     case "end":
@@ -57,10 +57,10 @@ function WorkRow({ run, row, onOpenLane }: { run: string; row: Extract<TalkRow, 
   return state ? <WorkLine run={state} path="" items={row.items} onOpenLane={(path) => onOpenLane(run, path)} /> : null;
 }
 
-function RequestRow({ run, request }: { run: string; request: string }): ReactNode {
+function RequestRow({ run, request, isOpen }: { run: string; request: string; isOpen: boolean }): ReactNode {
   const state = usePage((page) => runOf(conversationOf(page), run));
   return state ? (
-    <div className={styles.request}>
+    <div className={isOpen ? styles.request : styles.decided}>
       <RequestSlot run={state} request={request} />
     </div>
   ) : null;
