@@ -42,6 +42,15 @@ export function isWaitingForUsers(run: Run): boolean {
   return open.length > 0;
 }
 
+/** Returns the run with the JSON Schemas of calls, by request. No event has them. */
+export function addSchemas(run: Run, schemas: ReadonlyMap<string, unknown>): Run {
+  const requests = [...run.requests].map(([id, state]): [string, RequestState] => {
+    const schema = schemas.get(id);
+    return [id, schema === undefined ? state : { ...state, request: { ...state.request, schema } }];
+  });
+  return { ...run, requests: new Map(requests) };
+}
+
 function newLane(path: Path, parent: Path | null, atMs: number): Lane {
   return {
     path,

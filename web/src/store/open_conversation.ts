@@ -2,12 +2,12 @@
 
 import type { Frame } from "../wire/sse";
 import { readFrames } from "../wire/sse";
-import type { HumanRequest, RunRequest, SessionBody, TurnBody } from "../wire/contract";
+import type { RunRequest, SessionBody, TurnBody } from "../wire/contract";
 import { errorOf, offlineError, RequestError } from "../wire/error";
 import { Follower } from "../wire/follow";
 import type { Routes } from "../wire/routes";
 import type { Browser } from "./browser";
-import { emptyRun, foldEvents, isWaitingForUsers } from "./fold";
+import { addSchemas, emptyRun, foldEvents, isWaitingForUsers } from "./fold";
 import { Pending } from "./pending";
 import type { PendingQuestion } from "./pending";
 import type { Conversation, Following, Loadable, PageState, Run, SessionFile, Turn } from "./types";
@@ -329,7 +329,9 @@ export class OpenConversation {
     if (unknown.length === 0) return;
     for (const state of unknown) this.#schemaRequests.add(state.request.id);
     const { requests } = await this.#host.routes.requests(run.id);
-    this.#set({ schemas: new Map([...this.#conversation.schemas, ...requests.flatMap(schemaOf)]) });
+    if (this.#run?.id !== run.id) return;
+    this.#run = addSchemas(this.#run, new Map(requests.map((request) => [request.id, request.schema])));
+    this.setTurn(run.id, { detail: this.#run });
   }
 
   #set(change: Partial<Conversation>): void {
@@ -374,7 +376,6 @@ function emptyConversation(session: string): Conversation {
     following: { state: "idle" },
     unreadMessages: [],
     sendingResponses: new Map(),
-    schemas: new Map(),
     isStopping: false,
     planEdit: { state: "idle" },
   };
@@ -404,11 +405,6 @@ function turnOf(body: TurnBody): Turn {
     startedAtMs: body.started_at_ms,
     user: body.user ?? null,
   };
-}
-
-function schemaOf(request: HumanRequest): [string, Readonly<Record<string, unknown>>][] {
-  const schema: unknown = "schema" in request ? request.schema : null;
-  return typeof schema === "object" && schema !== null ? [[request.id, schema as Record<string, unknown>]] : [];
 }
 
 /** Newest first; a later file of the same name replaces the earlier one. */

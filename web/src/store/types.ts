@@ -172,7 +172,8 @@ export interface NoteRow {
 }
 
 export interface RequestState {
-  readonly request: HumanRequest;
+  /** `schema` is the JSON Schema of an open call's arguments, once it has been read. */
+  readonly request: HumanRequest & { readonly schema?: unknown };
   readonly group: string;
   /** The model's own reason. */
   readonly reasoning: string;
@@ -255,8 +256,6 @@ export interface Conversation {
   readonly unreadMessages: readonly PendingMessage[];
   /** Responses on their way, by request. */
   readonly sendingResponses: ReadonlyMap<string, ResponseProgress>;
-  /** The JSON Schemas of the arguments of open calls, by request. */
-  readonly schemas: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** True from the click until the end of the run. */
   readonly isStopping: boolean;
   readonly planEdit: PlanEditState;

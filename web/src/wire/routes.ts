@@ -1,7 +1,6 @@
 // The agent's routes.
 
 import type {
-  HumanRequest,
   MessageBody,
   ModeListBody,
   NewFileBody,
@@ -98,7 +97,7 @@ export class Routes {
     return this.server.json("POST", `/runs/${encode(run)}/messages`, { body: { text, message_id: id } });
   }
 
-  requests(run: string): Promise<{ readonly requests: readonly HumanRequest[] }> {
+  requests(run: string): Promise<Schemas["HumanRequestListBody"]> {
     return this.server.json("GET", `/runs/${encode(run)}/requests`);
   }
 
