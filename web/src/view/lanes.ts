@@ -8,7 +8,7 @@ export function laneName(run: Run, path: string, words: Words): string {
   const lane = run.lanes.get(path);
   if (!lane || path === "") return words.requests.TheRun;
   const step = lane.step && lane.parent === "" ? run.plan?.steps.find((other) => other.id === lane.step) : undefined;
-  const text = step?.stage || lane.description || step?.details || lane.agent || words.lane.unnamed;
+  const text = step?.stage || (lane.call === null ? "" : lane.agent) || lane.description || step?.details || lane.agent || words.lane.unnamed;
   return text.length > 60 ? `${text.slice(0, 58).trimEnd()}…` : text;
 }
 

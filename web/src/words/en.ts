@@ -344,6 +344,7 @@ export const en = {
     unreadable: "The server's response could not be read. Try again, or ask its operator.",
     code: "Code",
     requestId: "Request",
+    run: "Run",
     retry: "Try again",
     retryIn: (seconds: number) => `Try again in ${seconds} s`,
     title: "That did not work",

@@ -343,6 +343,7 @@ export const zh: Words = {
     unreadable: "无法读取服务器的响应。请重试，或联系其运营者。",
     code: "代码",
     requestId: "请求",
+    run: "运行",
     retry: "重试",
     retryIn: (seconds) => `${seconds} 秒后重试`,
     title: "操作未成功",

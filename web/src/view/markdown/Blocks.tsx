@@ -37,32 +37,39 @@ interface BlockProps {
 export const BlockView = memo(
   function BlockView({ block, links }: BlockProps): ReactNode {
     const tokens = useMemo(() => lexBlock(block, links), [block, links]);
-    return <Blocks tokens={tokens} depth={0} isDone={block.isDone} />;
+    return <Blocks tokens={tokens} depth={0} isDone={block.isDone} level={block.level} />;
   },
   (before, after) =>
-    before.block.raw === after.block.raw && before.block.isDone === after.block.isDone && before.links === after.links,
+    before.block.raw === after.block.raw && before.block.isDone === after.block.isDone && before.block.level === after.block.level && before.links === after.links,
 );
 
 function inside(tokens: readonly unknown[] | undefined): readonly MarkdownToken[] {
   return (tokens ?? []) as readonly MarkdownToken[];
 }
 
-function Blocks({ tokens, depth, isDone }: { tokens: readonly MarkdownToken[]; depth: number; isDone: boolean }): ReactNode {
+interface BlocksProps {
+  readonly tokens: readonly MarkdownToken[];
+  readonly depth: number;
+  readonly isDone: boolean;
+  /** The level of a heading; headings in lists and quotes are at the first. */
+  readonly level?: number;
+}
+
+function Blocks({ tokens, depth, isDone, level = 3 }: BlocksProps): ReactNode {
   if (depth > DEEPEST) return <PlainText text={tokens.map((token) => token.raw).join("")} />;
   return tokens.map((token, index) => (
-    <BlockToken key={index} token={token} depth={depth} isDone={isDone || index < tokens.length - 1} />
+    <BlockToken key={index} token={token} depth={depth} isDone={isDone || index < tokens.length - 1} level={level} />
   ));
 }
 
-function BlockToken({ token, depth, isDone }: { token: MarkdownToken; depth: number; isDone: boolean }): ReactNode {
+function BlockToken({ token, depth, isDone, level }: { token: MarkdownToken; depth: number; isDone: boolean; level: number }): ReactNode {
   switch (token.type) {
     case "space":
     case "def":
       return null;
     case "heading":
-      // The page's own headings are above the text's.
       return createElement(
-        `h${Math.min(6, token.depth + 2)}`,
+        `h${level || 3}`,
         { className: styles[`heading${Math.min(4, token.depth)}`] },
         <Inline tokens={inside(token.tokens)} depth={depth + 1} />,
       );

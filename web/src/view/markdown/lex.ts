@@ -26,6 +26,10 @@ export interface Block {
   readonly isPlain: boolean;
   /** False while the block may still grow. */
   readonly isDone: boolean;
+  /** The depth of a heading as written, 1 to 6; 0 for other blocks. */
+  readonly depth: number;
+  /** The level of a heading below the page's own headings, without gaps: 3 to 6. */
+  readonly level: number;
 }
 
 type Links = TokensList["links"];
@@ -93,18 +97,18 @@ export class MarkdownReader {
     const kept = grows ? this.blocks.filter((block) => block.isDone) : [];
     const last = kept.at(-1);
     const begin = last ? last.at + last.raw.length : 0;
-    this.blocks = [...kept, ...this.split(text.slice(begin), begin, isWhole)];
+    this.blocks = [...kept, ...this.split(text.slice(begin), begin, isWhole, kept.flatMap((block) => block.depth || []))];
     this.text = text;
     this.isWhole = isWhole;
     return this.blocks;
   }
 
-  private split(text: string, begin: number, isWhole: boolean): Block[] {
-    const found: Array<{ at: number; raw: string; isPlain: boolean; isBlank: boolean }> = [];
+  private split(text: string, begin: number, isWhole: boolean, depths: readonly number[]): Block[] {
+    const found: Array<{ at: number; raw: string; isPlain: boolean; isBlank: boolean; depth: number }> = [];
     let at = begin;
     for (const part of splitHostile(text)) {
       if (part.isPlain) {
-        found.push({ at, raw: part.text, isPlain: true, isBlank: false });
+        found.push({ at, raw: part.text, isPlain: true, isBlank: false, depth: 0 });
         at += part.text.length;
         continue;
       }
@@ -112,13 +116,27 @@ export class MarkdownReader {
       let rest = part.text.length;
       // The lexer normalizes line ends and tabs, so a part that differs in length is one block.
       for (const token of lexer.blockTokens(part.text, [])) {
-        found.push({ at, raw: token.raw, isPlain: false, isBlank: token.type === "space" || token.type === "def" });
+        const depth = token.type === "heading" ? Number(token.depth) : 0;
+        found.push({ at, raw: token.raw, isPlain: false, isBlank: token.type === "space" || token.type === "def", depth });
         at += token.raw.length;
         rest -= token.raw.length;
       }
       at += rest;
     }
     const lastAt = found.findLastIndex((block) => !block.isBlank);
-    return found.map(({ isBlank: _, ...block }, index) => ({ ...block, isDone: isWhole || index < lastAt }));
+    // The headings above the current place, outermost first.
+    const above: number[] = [];
+    for (const depth of depths) enterHeading(above, depth);
+    return found.map(({ isBlank: _, ...block }, index) => ({
+      ...block,
+      isDone: isWhole || index < lastAt,
+      level: block.depth > 0 ? enterHeading(above, block.depth) : 0,
+    }));
   }
+}
+
+function enterHeading(above: number[], depth: number): number {
+  while ((above.at(-1) ?? 0) >= depth) above.pop();
+  above.push(depth);
+  return Math.min(6, above.length + 2);
 }

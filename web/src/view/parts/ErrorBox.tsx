@@ -16,6 +16,7 @@ export function ErrorBox({ error, title, onRetry, children }: ErrorBoxProps): Re
   const words = useWords();
   const language = useLanguage();
   const left = useCountdown(error.retryAfterS);
+  const retry = error.isRetryable || error.status === 0 || error.status >= 500 ? onRetry : undefined;
   return (
     <div className={styles.error} role="group" aria-label={title ?? words.errors.title}>
       <div className={styles.errorHead}>{title ?? words.errors.title}</div>
@@ -30,10 +31,10 @@ export function ErrorBox({ error, title, onRetry, children }: ErrorBoxProps): Re
           </span>
         ) : null}
       </div>
-      {onRetry || children ? (
+      {retry || children ? (
         <div className={styles.errorActs}>
-          {onRetry ? (
-            <button type="button" className={styles.button} disabled={left > 0} onClick={onRetry}>
+          {retry ? (
+            <button type="button" className={styles.button} disabled={left > 0} onClick={retry}>
               {left > 0 ? words.errors.retryIn(left) : words.errors.retry}
             </button>
           ) : null}

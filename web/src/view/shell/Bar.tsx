@@ -23,10 +23,11 @@ interface BarProps {
 export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onPanel }: BarProps): ReactNode {
   const words = useWords();
   const isScripted = usePage((state) => state.config.state === "ready" && state.config.value.isScriptedModel);
+  const session = usePage((state) => state.route.session);
   const run = newestTurn(conversation)?.detail ?? null;
   const steps = run?.plan?.steps ?? [];
   const done = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
-  const title = conversation?.title || conversation?.turns[0]?.question?.split("\n")[0]?.slice(0, 200) || words.rail.newQuestion;
+  const title = conversation?.title || conversation?.turns[0]?.question?.split("\n")[0]?.slice(0, 200) || (session === null ? words.rail.newQuestion : words.page.name);
   return (
     <header className={styles.bar}>
       {isNarrow ? (

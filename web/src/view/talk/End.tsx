@@ -78,7 +78,7 @@ function Failed({ turn, end }: { turn: Turn; end: RunEnd | null }): ReactNode {
         ) : null}
         {turn.run ? (
           <span>
-            {words.errors.requestId} <code>{turn.run}</code>
+            {words.errors.run} <code>{turn.run}</code>
           </span>
         ) : null}
       </div>

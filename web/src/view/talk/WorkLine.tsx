@@ -60,12 +60,16 @@ function isWorking(item: WorkItem, run: Run): boolean {
 function liveText(items: readonly WorkItem[], run: Run, words: Words): string {
   const children = items.filter((item) => item.kind === "child" && isWorking(item, run));
   if (children.length > 0) {
-    const names = children.slice(0, 4).map((item) => (item.kind === "child" ? laneName(run, item.child, words) : ""));
-    return [words.lane.atWork(children.length), names.join(", ")].join(" · ");
+    return [words.lane.atWork(children.length), namesOf(children, run, words)].join(" · ");
   }
   const call = items.findLast((item) => item.kind === "call" && item.result === null);
   if (call?.kind === "call") return callLine(call.tool, call.arguments);
   return words.talk.reasoning;
+}
+
+function namesOf(items: readonly WorkItem[], run: Run, words: Words): string {
+  const names = items.flatMap((item) => (item.kind === "child" ? [laneName(run, item.child, words)] : []));
+  return names.length > 4 ? `${names.slice(0, 4).join(", ")} …` : names.join(", ");
 }
 
 /** Sums up: `2 files, 1 search, 12 s`. */
@@ -101,7 +105,7 @@ function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
   if (files.size === 1) parts.push(words.work.wrote([...files].join()));
   else if (files.size > 1) parts.push(words.work.files(files.size));
   if (searches > 0) parts.push(words.work.searches(searches));
-  if (agents > 0) parts.push(words.lane.done(agents));
+  if (agents > 0) parts.push(words.lane.done(agents), namesOf(items, run, words));
   for (const [tool, count] of [...others].slice(0, 3)) parts.push(count > 1 ? `${tool} × ${count}` : (subjectOf(calls, tool) ?? tool));
   if (failures > 0) parts.push(words.work.failed(failures));
   if (parts.length === 0) parts.push(updates > 0 ? words.work.replanned : words.talk.reasoning);
