@@ -1,5 +1,5 @@
-// A scripted model that speaks OpenAI's stream. Each rule answers requests whose last message contains its text;
-// a gate holds a reply until the story opens it.
+// A scripted model that speaks OpenAI's stream. Each rule answers one request whose messages contain its text; a gate
+// holds a reply until the story opens it.
 
 import { createServer } from "node:http";
 
@@ -25,12 +25,9 @@ export class ScriptedModel {
     this.#server.close();
   }
 
-  /**
-   * Adds a rule for one request. `parts` are texts, `{ reasoning }`, `{ tool, arguments }`, and gates. Later rules
-   * come first.
-   */
+  /** Adds a rule for one request. `parts` are texts, `{ reasoning }`, `{ tool, arguments }`, and gates. */
   on(text, ...parts) {
-    this.#rules.unshift({ text, parts });
+    this.#rules.push({ text, parts });
   }
 
   async #answer(request, response) {
@@ -38,8 +35,7 @@ export class ScriptedModel {
     for await (const piece of request) body += piece;
     const question = JSON.parse(body);
     this.requests.push(question);
-    const last = question.messages.findLast((message) => message.role !== "system");
-    const text = typeof last?.content === "string" ? last.content : JSON.stringify(last?.content ?? "");
+    const text = JSON.stringify(question.messages.filter((message) => message.role !== "system"));
     const index = this.#rules.findIndex((rule) => text.includes(rule.text));
     if (index < 0) {
       response.writeHead(400, { "content-type": "application/json" });

@@ -1,0 +1,70 @@
+// Runs the stories: `node run.mjs [NAME]`.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { startBrowser } from "./browser.mjs";
+import { ScriptedModel } from "./model.mjs";
+import { STORIES } from "./stories.mjs";
+import { System } from "./system.mjs";
+
+/** The longest wait of a step, in milliseconds: far above what it takes on two busy cores. */
+const PATIENCE = Number(process.env.STORY_PATIENCE ?? 60_000);
+
+/** A connection that ends with its process, or with its page, is reported by the browser itself. */
+const EXPECTED = /net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)/;
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const browser = await startBrowser();
+if (!browser) {
+  console.log("\n*** SKIPPED: no Chromium runs on this machine. Set CHROME to an installed Chrome. ***\n");
+  process.exit(0);
+}
+const model = await ScriptedModel.start();
+const system = await System.start({ OPENAI_API_KEY: "story-key", OPENAI_BASE_URL: model.url, OPENAI_MODEL: "story" });
+let failed = 0;
+const wanted = Object.entries(STORIES).filter(([name]) => name.includes(process.argv[2] ?? ""));
+for (const [name, story] of wanted) {
+  const started = performance.now();
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-US" });
+  context.setDefaultTimeout(PATIENCE);
+  const page = await context.newPage();
+  const messages = [];
+  page.on("console", (message) => EXPECTED.test(message.text()) || messages.push(message.text()));
+  page.on("pageerror", (error) => messages.push(String(error.stack ?? error)));
+  try {
+    await story({ page, model, system });
+    await checkAccess(page);
+    if (messages.length > 0) throw new Error(`the console has: ${messages.join("\n")}`);
+    console.log(`ok      ${name} (${Math.round(performance.now() - started)} ms)`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED  ${name}: ${error.stack}`);
+    const text = await page.locator("body").innerText().catch(() => "");
+    console.log(`The page shows:\n${text.slice(0, 3_000)}\nThe console has: ${messages.join("\n")}`);
+    const picture = new URL(`../../target/tmp/story-${name}.png`, import.meta.url).pathname;
+    await page.screenshot({ path: picture }).then(() => console.log(`picture: ${picture}`), () => undefined);
+  }
+  await context.close();
+}
+await browser.close();
+await system.close();
+model.close();
+console.log(`${wanted.length - failed} of ${wanted.length} stories passed`);
+process.exit(failed === 0 ? 0 : 1);
+
+/** Checks the shown state with axe: light, dark, and on a phone. */
+async function checkAccess(page) {
+  for (const change of [
+    { colorScheme: "light", width: 1440 },
+    { colorScheme: "dark", width: 1440 },
+    { colorScheme: "light", width: 360 },
+  ]) {
+    await page.emulateMedia({ colorScheme: change.colorScheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width: change.width, height: 900 });
+    // Evaluated by the driver, not inserted as a script: the page's policy forbids that.
+    const violations = await page.evaluate(`${axe}; axe.run(document, { iframes: false }).then(({ violations }) => violations
+      .map(({ id, nodes }) => id + ": " + nodes.map((node) => node.html.slice(0, 200)).join(" ")))`);
+    if (violations.length > 0) throw new Error(`axe (${JSON.stringify(change)}): ${violations.join("\n")}`);
+  }
+}

@@ -1,0 +1,269 @@
+// Stories of the page in a real browser, against `cargo dev` and a scripted model. No story sleeps: each waits for
+// what a user would wait for.
+
+import assert from "node:assert/strict";
+import { Gate } from "./model.mjs";
+
+const box = (page) => page.getByRole("textbox", { name: "Your question" });
+const conversation = (page) => page.getByRole("main");
+const stop = (page) => page.getByRole("button", { name: "Stop", exact: true });
+const card = (page, text) => page.locator("section[data-request]").filter({ hasText: text });
+
+async function ask(page, question) {
+  await box(page).fill(question);
+  await box(page).press("Enter");
+}
+
+/** Waits until the answer has ended: the box asks the next question. */
+async function ended(page) {
+  await page.getByPlaceholder("Ask the next question").waitFor();
+}
+
+/** Turns on the requests of a question before calls with a risk. */
+async function askBeforeCalls(page) {
+  await page.getByRole("button", { name: "Asks nothing" }).click();
+  await page.getByText("before risky calls").click();
+  await page.keyboard.press("Escape");
+}
+
+/** Presses a button of a card. A card takes no click right after it appeared, so the click is repeated. */
+async function decide(request, name) {
+  const button = request.getByRole("button", { name, exact: true });
+  for (;;) {
+    await button.click();
+    const isTaken = await button.waitFor({ state: "detached", timeout: 500 }).then(() => true, () => false);
+    if (isTaken) return;
+  }
+}
+
+/** The words of the conversation, on one line. */
+const textOf = async (page) => (await conversation(page).innerText()).replace(/\s+/g, " ");
+
+const WRITE = { command: "upload", filename: "note.md", description: "A note", content: "Green tea is green." };
+
+export const STORIES = {
+  async answer_streams_and_has_an_address({ page, model, system }) {
+    const gate = new Gate();
+    model.on("Which tea", { reasoning: "I think of teas." }, "Green tea is **green**.\n\nBlack", gate, " tea is black.");
+    await page.goto(system.url);
+    await ask(page, "Which tea is green?");
+    await gate.reached;
+    await conversation(page).getByText("Black").waitFor();
+    assert.match(page.url(), /#\/s\/[0-9a-f]{32}$/);
+    assert.equal(await conversation(page).locator("strong").first().innerText(), "green");
+    gate.open();
+    await conversation(page).getByText("Black tea is black.").waitFor();
+    await ended(page);
+    assert.match(await textOf(page), /120 tokens/);
+  },
+
+  async reload_in_the_middle_of_a_word_shows_the_same({ page, model, system }) {
+    const [first, second] = [new Gate(), new Gate()];
+    model.on("Write slowly", "The first para", first, "graph.\n\nThe sec", second, "ond paragraph.");
+    await page.goto(system.url);
+    await ask(page, "Write slowly");
+    await first.reached;
+    await conversation(page).getByText("The first para", { exact: true }).waitFor();
+    await page.reload();
+    await conversation(page).getByText("The first para", { exact: true }).waitFor();
+    first.open();
+    await second.reached;
+    await conversation(page).getByText("The sec", { exact: true }).waitFor();
+    await page.reload();
+    await conversation(page).getByText("The sec", { exact: true }).waitFor();
+    second.open();
+    await conversation(page).getByText("The second paragraph.", { exact: true }).waitFor();
+    await ended(page);
+    const before = await textOf(page);
+    await page.reload();
+    await conversation(page).getByText("The second paragraph.", { exact: true }).waitFor();
+    await ended(page);
+    assert.equal(await textOf(page), before);
+  },
+
+  async two_tabs_show_the_same_run({ page, model, system }) {
+    const gate = new Gate();
+    model.on("For both", "One half", gate, " and the other.");
+    await page.goto(system.url);
+    await ask(page, "For both");
+    await gate.reached;
+    await conversation(page).getByText("One half").waitFor();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await conversation(other).getByText("One half").waitFor();
+    gate.open();
+    for (const tab of [page, other]) {
+      await conversation(tab).getByText("One half and the other.").waitFor();
+      await ended(tab);
+    }
+    assert.equal(await textOf(page), await textOf(other));
+    await other.close();
+  },
+
+  async stop_keeps_what_was_written({ page, model, system }) {
+    const gate = new Gate();
+    model.on("Never end", "This much was written", gate, "and never this");
+    await page.goto(system.url);
+    await ask(page, "Never end");
+    await gate.reached;
+    await conversation(page).getByText("This much was written").waitFor();
+    await stop(page).click();
+    await conversation(page).getByText("Stopped. Everything written so far is kept.").waitFor();
+    await ended(page);
+    assert.match(await textOf(page), /This much was written/);
+    gate.open();
+  },
+
+  async approval_with_changed_arguments_continues_the_run({ page, model, system }) {
+    model.on("Write a note", "I write it down.", { tool: "file_tool", arguments: WRITE });
+    model.on("Write a note", "It is in tea.md.");
+    await page.goto(system.url);
+    await askBeforeCalls(page);
+    await ask(page, "Write a note");
+    const request = card(page, "write a file");
+    await request.waitFor();
+    assert.match(await page.title(), /^\(1\) /);
+    const name = request.getByRole("textbox", { name: "filename" });
+    assert.equal(await name.inputValue(), "note.md");
+    await name.fill("tea.md");
+    await decide(request, "Allow with changes");
+    await conversation(page).getByText("It is in tea.md.").waitFor();
+    await ended(page);
+    assert.equal(await card(page, "write a file").count(), 0);
+    assert.doesNotMatch(await page.title(), /^\(/);
+    // The run has written the file under the changed name.
+    const session = page.url().split("/s/")[1];
+    const { files } = await (await fetch(`${system.url}/sessions/${session}/files`)).json();
+    assert.deepEqual(files.map((file) => file.name), ["tea.md"]);
+  },
+
+  async request_is_still_open_after_a_reload_and_can_be_skipped({ page, model, system }) {
+    model.on("Write another note", { tool: "file_tool", arguments: WRITE });
+    model.on("Write another note", "I left it.");
+    await page.goto(system.url);
+    await askBeforeCalls(page);
+    await ask(page, "Write another note");
+    await card(page, "write a file").waitFor();
+    await page.reload();
+    await decide(card(page, "write a file"), "Skip");
+    await conversation(page).getByText("I left it.").waitFor();
+    await ended(page);
+  },
+
+  async uploaded_file_goes_with_the_question({ page, model, system }) {
+    model.on("What is in it", "A table of teas.");
+    await page.goto(system.url);
+    await page.locator("input[type=file]").setInputFiles({
+      name: "teas.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from("tea,color\nsencha,green\n"),
+    });
+    await page.getByRole("button", { name: "Remove teas.csv" }).waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Remove teas.csv" }).waitFor();
+    await ask(page, "What is in it?");
+    await conversation(page).getByText("A table of teas.").waitFor();
+    await ended(page);
+    const request = JSON.stringify(model.requests.at(-1));
+    assert.match(request, /teas\.csv/);
+  },
+
+  async message_to_a_run_at_work_is_read_by_its_next_turn({ page, model, system }) {
+    const gate = new Gate();
+    model.on("Start with teas", "I look first.", gate, { tool: "file_tool", arguments: WRITE });
+    model.on("Start with teas", "In euros, then.");
+    await page.goto(system.url);
+    await ask(page, "Start with teas");
+    await gate.reached;
+    await conversation(page).getByText("I look first.").waitFor();
+    await ask(page, "In euros, please.");
+    await conversation(page).getByText("In euros, please.").waitFor();
+    gate.open();
+    await conversation(page).getByText("In euros, then.").waitFor();
+    await ended(page);
+    assert.match(JSON.stringify(model.requests.at(-1)), /In euros, please\./);
+  },
+
+  async conversations_are_listed_renamed_searched_and_deleted({ page, model, system }) {
+    const list = page.getByRole("navigation", { name: "Conversations" });
+    model.on("Rare words", "Zymurgy.");
+    await page.goto(system.url);
+    await ask(page, "Rare words about beer");
+    await conversation(page).getByText("Zymurgy.").waitFor();
+    await ended(page);
+    await list.getByText("Rare words about beer").waitFor();
+    await page.goBack();
+    await conversation(page).getByText("Zymurgy.").waitFor({ state: "hidden" });
+    await list.getByText("Rare words about beer").click();
+    await conversation(page).getByText("Zymurgy.").waitFor();
+    await list.getByRole("button", { name: "Actions for Rare words about beer" }).click();
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    const title = page.getByRole("dialog").getByRole("textbox");
+    await title.fill("Beer");
+    await title.press("Enter");
+    await list.getByText("Beer", { exact: true }).waitFor();
+    await list.getByRole("searchbox").fill("bEE");
+    await list.getByText("Beer", { exact: true }).waitFor();
+    await list.getByRole("searchbox").fill("nothing like it");
+    await list.getByText("No title contains these words.").waitFor();
+    await list.getByRole("searchbox").fill("");
+    await list.getByRole("button", { name: "Actions for Beer" }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await list.getByText("Beer", { exact: true }).waitFor({ state: "hidden" });
+  },
+
+  async draft_is_kept_by_each_conversation({ page, model, system }) {
+    model.on("First question", "First answer.");
+    await page.goto(system.url);
+    await ask(page, "First question");
+    await conversation(page).getByText("First answer.").waitFor();
+    await ended(page);
+    await box(page).fill("half a thought");
+    await page.getByRole("button", { name: "New question" }).click();
+    assert.equal(await box(page).inputValue(), "");
+    await box(page).fill("another thought");
+    await page.reload();
+    assert.equal(await box(page).inputValue(), "another thought");
+    await page.getByRole("navigation", { name: "Conversations" }).getByText("First question").click();
+    await conversation(page).getByText("First answer.").waitFor();
+    assert.equal(await box(page).inputValue(), "half a thought");
+    await box(page).fill("");
+  },
+
+  async html_of_a_model_runs_nothing({ page, model, system }) {
+    const content =
+      "<h1>Report</h1><script>parent.postMessage({kind:'link',href:'https://evil.example/'},'*');document.title='ran'</script>" +
+      `<img src="${system.url}/web/health?image" onerror="document.title='ran'"><a href="https://example.org/">out</a>`;
+    model.on("Make a page", { tool: "file_tool", arguments: { ...WRITE, filename: "page.html", content } });
+    model.on("Make a page", "The page is ready.");
+    const requests = [];
+    page.on("request", (request) => requests.push(request.url()));
+    await page.goto(system.url);
+    await ask(page, "Make a page");
+    await conversation(page).getByText("The page is ready.").waitFor();
+    await ended(page);
+    await page.getByRole("button", { name: /page\.html/ }).first().click();
+    const frame = page.frameLocator("iframe");
+    await frame.getByRole("heading", { name: "Report" }).waitFor();
+    assert.equal(await frame.locator("script").count(), 0);
+    assert.deepEqual(requests.filter((url) => url.includes("health") || url.includes("evil")), []);
+    await frame.getByText("out").click();
+    await page.getByText("https://example.org/").first().waitFor();
+  },
+
+  async run_continues_after_the_process_was_killed({ page, model, system }) {
+    const gate = new Gate();
+    model.on("Survive", "Before the end", gate);
+    model.on("Survive", "Before the end of the process, and after.");
+    await page.goto(system.url);
+    await ask(page, "Survive");
+    await gate.reached;
+    await conversation(page).getByText("Before the end").waitFor();
+    await system.kill();
+    await system.start();
+    await conversation(page).getByText("Before the end of the process, and after.").waitFor();
+    await ended(page);
+    gate.open();
+  },
+};
