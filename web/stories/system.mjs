@@ -9,7 +9,7 @@ import { join } from "node:path";
 const target = new URL("../../target/", import.meta.url).pathname;
 
 /** The program of `cargo dev`. */
-const PROGRAM = process.env.DJINN_XTASK ?? join(target, "debug/xtask");
+const PROGRAM = process.env.XTASK_PROGRAM ?? join(target, "debug/xtask");
 
 export class System {
   #home = mkdtempSync(join(target, "page-story-"));

@@ -51,7 +51,7 @@ pub(crate) fn build() -> Result<PathBuf> {
     }
     let version = source_version()?;
     let venv = venv::ensure_venv()?;
-    install_packages(&venv)?;
+    install_packages(&venv, SOURCES, "page")?;
     print_line("    building web into target/web");
     let next = workspace::target_dir().join(format!("web-{version}-{}", std::process::id()));
     let node = |script: &str, arguments: &[&str]| -> Result<()> {
@@ -68,16 +68,16 @@ pub(crate) fn build() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Installs the packages below `target/`, and links them from `web/`, where Node looks for them.
+/// Installs the packages of a folder below `target/`, and links them from the folder, where Node looks for them.
 ///
 /// # Errors
 /// Returns an error if npm fails, for example without a registry.
-pub(crate) fn install_packages(venv: &Venv) -> Result<()> {
-    let place = node_packages::ensure_packages(venv, SOURCES, "page")?;
-    let link = workspace::root().join(SOURCES).join("node_modules");
+pub(crate) fn install_packages(venv: &Venv, folder: &str, name: &str) -> Result<()> {
+    let place = node_packages::ensure_packages(venv, folder, name)?;
+    let link = workspace::root().join(folder).join("node_modules");
     if fs::symlink_metadata(&link).is_err() {
         symlink(place.join("node_modules"), &link)
-            .with_context(|| format!("{SOURCES}/node_modules cannot be created"))?;
+            .with_context(|| format!("{folder}/node_modules cannot be created"))?;
     }
     Ok(())
 }

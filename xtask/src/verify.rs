@@ -82,7 +82,7 @@ const STEPS: &[CheckStep] = &[
         name: "page",
         description: "the web page: types, rules, tests, sizes, and stories in a browser",
         run: page::run_tests,
-        remedy: "run npm test in web/, or one story by hand: node web/test/stories/run.mjs NAME",
+        remedy: "run npm test in web/, or one story by hand: node web/stories/run.mjs NAME",
     },
     CheckStep {
         name: "docs",
