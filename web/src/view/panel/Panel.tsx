@@ -16,7 +16,8 @@ import { Usage } from "./Usage";
 export type PanelTab = "plan" | "files" | "sources" | "usage";
 
 export interface PanelView {
-  readonly tab: PanelTab;
+  /** Null for the tab that has something to show. */
+  readonly tab: PanelTab | null;
   /** An open lane, in place of the plan. */
   readonly lane: { readonly run: string; readonly path: string } | null;
   readonly source: number | null;
@@ -47,13 +48,14 @@ export function Panel({ conversation, turn, citations, view, onView, onEditPlan 
   const steps = run?.plan?.steps ?? [];
   const done = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
   const sourceCount = citations.size > 0 ? citations.size : sources.size;
+  const tab = view.tab ?? (steps.length > 0 || !run ? "plan" : sourceCount > 0 ? "sources" : "files");
   const openLane = (path: string): void => {
     const id = laneRun?.id ?? run?.id;
     if (id !== undefined) onView({ ...view, tab: "plan", lane: { run: id, path } });
   };
   return (
     <aside className={styles.panel} aria-label={words.page.panel}>
-      <TabProvider selectedId={view.tab} setSelectedId={(id) => onView({ ...view, tab: toTab(id), lane: null })}>
+      <TabProvider selectedId={tab} setSelectedId={(id) => onView({ ...view, tab: toTab(id), lane: null })}>
         <TabList className={styles.tabs}>
           <Tab id="plan" className={styles.tab}>
             {words.plan.tab} {steps.length > 0 ? <span className={styles.count}>{done}/{steps.length}</span> : null}

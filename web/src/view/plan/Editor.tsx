@@ -95,9 +95,12 @@ const EditorStep = memo(function EditorStep({ step, number, isFirst, isLast, isC
       <div className={styles.editorFields}>
         {step.hasBegun ? (
           <p className={styles.fixed}>
+            {step.stage ? `${step.stage}: ` : ""}
             {step.details} <span className={parts.faint}>({words.plan.begun})</span>
           </p>
         ) : (
+          <>
+          {step.stage ? <p className={styles.stage}>{step.stage}</p> : null}
           <textarea
             className={`${parts.field} ${hasChanged ? parts.isChanged : ""}`}
             aria-label={name}
@@ -106,6 +109,7 @@ const EditorStep = memo(function EditorStep({ step, number, isFirst, isLast, isC
             value={step.details}
             onChange={(event) => onChange(step.key, { details: event.target.value })}
           />
+          </>
         )}
         {step.hasBegun ? null : (
           <div className={styles.editorRow}>
@@ -144,7 +148,7 @@ function After({ step, others, onChange }: Pick<EditorStepProps, "step" | "other
           other.key === step.key || comesAfter(others, other.key, step.key) ? null : (
             <MenuItemCheckbox key={other.key} className={menu.item} name="after" value={other.key}>
               <span>
-                {index + 1}. {other.details.slice(0, 60)}
+                {index + 1}. {other.stage || other.details.slice(0, 60)}
               </span>
               <span aria-hidden="true">{step.dependsOn.includes(other.key) ? "✓" : ""}</span>
             </MenuItemCheckbox>

@@ -59,8 +59,9 @@ export function PlanPanel({ run, onOpenLane }: PlanPanelProps): ReactNode {
   );
 }
 
-function markOf(step: PlanStep, lane: Lane | null, isAsking: boolean): MarkKind {
+function markOf(step: PlanStep, lane: Lane | null, isAsking: boolean, hasEnded: boolean): MarkKind {
   if (isAsking) return "ask";
+  if (hasEnded && step.status === "in_progress") return "skip";
   if (lane?.status === "failed") return "bad";
   switch (step.status) {
     case "completed":
@@ -77,6 +78,8 @@ function markOf(step: PlanStep, lane: Lane | null, isAsking: boolean): MarkKind 
 }
 
 function stateWords(step: PlanStep, run: Run, words: Words): string {
+  if (run.end !== null && step.status === "in_progress") return words.talk.turnStatus.stopped;
+  if (run.end !== null && step.status === "not_started") return words.plan.status.not_started;
   if (step.status !== "not_started") return step.agent || words.plan.status[step.status];
   const waits = step.depends_on.filter((id) => {
     const status = run.plan?.steps.find((other) => other.id === id)?.status;
@@ -91,12 +94,12 @@ const StepCard = memo(function StepCard({ run, step, onOpenLane }: PlanPanelProp
   const isAsking = lane !== null && lane.endedAtMs === null && openRequestsBelow(run, lane.path).length > 0;
   const isRunning = lane !== null && lane.endedAtMs === null && run.end === null;
   const now = useServerNow(isRunning);
-  const mark = markOf(step, lane, isAsking);
+  const mark = markOf(step, lane, isAsking, run.end !== null);
   const totals = lane ? totalsBelow(run, lane.path) : null;
   const line = lane ? lastLine(lane) : step.note;
   const body = (
     <>
-      <Mark kind={mark} label={isAsking ? words.plan.asksYou : words.plan.status[step.status]} />
+      <Mark kind={mark} label={isAsking ? words.plan.asksYou : mark === "skip" ? words.talk.turnStatus.stopped : words.plan.status[step.status]} />
       <span className={styles.body}>
         <span className={styles.name}>{step.stage || step.details}</span>
         {step.stage ? <span className={styles.details}>{step.details}</span> : null}

@@ -132,6 +132,9 @@ function Facts({ state }: { state: RequestState }): ReactNode {
   );
 }
 
+/** The name of the only user of a laptop. */
+const isMe = (name: string): boolean => name === "you";
+
 /** A request that has been decided, as one line. */
 export function ResolvedLine({ run, state }: { run: Run; state: RequestState }): ReactNode {
   const words = useWords();
@@ -144,7 +147,7 @@ export function ResolvedLine({ run, state }: { run: Run; state: RequestState }):
     : resolution.via === "link"
       ? words.requests.byLink
       : resolution.by
-        ? words.requests.by(resolution.by)
+        ? isMe(resolution.by) ? words.requests.byYou : words.requests.by(resolution.by)
         : resolution.response_id
           ? ""
           : words.requests.timeout;

@@ -26,7 +26,7 @@ interface MainProps {
 const Viewer = lazy(() => import("../files/Viewer").then(({ Viewer: view }) => ({ default: view })));
 const PlanDialog = lazy(() => import("../plan/PlanDialog").then(({ PlanDialog: view }) => ({ default: view })));
 
-const FIRST_VIEW: PanelView = { tab: "plan", lane: null, source: null };
+const FIRST_VIEW: PanelView = { tab: null, lane: null, source: null };
 
 /** The conversation with its box, and the panel beside it. */
 export function Main({ isNarrow, onMenu }: MainProps): ReactNode {

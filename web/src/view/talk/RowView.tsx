@@ -81,7 +81,7 @@ function Said({ said }: { said: UserMessageRow }): ReactNode {
   return (
     <div className={styles.said}>
       <span className={styles.saidBy}>
-        {said.by ? words.talk.said(said.by) : words.talk.youSaid} · {said.isRead ? words.talk.read : words.talk.unread}
+        {said.by && said.by !== "you" ? words.talk.said(said.by) : words.talk.youSaid} · {said.isRead ? words.talk.read : words.talk.unread}
       </span>
       <span>{said.text}</span>
     </div>

@@ -105,7 +105,7 @@ function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
   if (files.size === 1) parts.push(words.work.wrote([...files].join()));
   else if (files.size > 1) parts.push(words.work.files(files.size));
   if (searches > 0) parts.push(words.work.searches(searches));
-  if (agents > 0) parts.push(words.lane.done(agents), namesOf(items, run, words));
+  if (agents > 0) parts.push(words.work.agents(agents), namesOf(items, run, words));
   for (const [tool, count] of [...others].slice(0, 3)) parts.push(count > 1 ? `${tool} × ${count}` : (subjectOf(calls, tool) ?? tool));
   if (failures > 0) parts.push(words.work.failed(failures));
   if (parts.length === 0) parts.push(updates > 0 ? words.work.replanned : words.talk.reasoning);
