@@ -44,6 +44,9 @@ export function parseCsv(source: string): CsvTable {
     if (at >= text.length || text[at] === "\n") endRow();
     at += 1;
   }
-  if (row.length > 0) endRow();
+  if (row.length > 0) {
+    if (text.endsWith(separator)) row.push("");
+    endRow();
+  }
   return { rows, isCut: false };
 }

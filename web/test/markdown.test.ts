@@ -1,0 +1,154 @@
+// Markdown: what is read, what stays text, and how long it takes.
+
+import { expect, test } from "vitest";
+import { parseCitations, splitCitations } from "../src/view/markdown/citations";
+import { type Block, lexBlock, MarkdownReader, type MarkdownToken } from "../src/view/markdown/lex";
+import { allowedAddress, allowedImageData, fileName } from "../src/view/markdown/links";
+import { tableAsCsv, tableAsMarkdown } from "../src/view/markdown/tables";
+import { parseCsv } from "../src/view/files/csv";
+import { hasHidden, spellHidden } from "../src/view/requests/hidden";
+
+function read(text: string): readonly Block[] {
+  return new MarkdownReader().read(text, true).filter((block) => block.raw.trim() !== "");
+}
+
+function tokensOf(text: string): MarkdownToken[] {
+  const reader = new MarkdownReader();
+  return reader.read(text, true).flatMap((block) => [...lexBlock(block, reader.links)]);
+}
+
+/** The types of all tokens, nested ones too. */
+function typesIn(tokens: readonly unknown[]): string[] {
+  return tokens.flatMap((token) => {
+    const { type, tokens: inside, items } = token as { type: string; tokens?: unknown[]; items?: unknown[] };
+    return [type, ...typesIn(inside ?? []), ...typesIn(items ?? [])];
+  });
+}
+
+test.each([
+  ["It costs $5 and $10.", []],
+  ["a \\(x^2\\) b", ["x^2"]],
+  ["$$\ny = 1\n$$", ["y = 1"]],
+  ["\\[\nz\n\\]", ["z"]],
+  ["so $$a$$ is", ["a"]],
+  ["`\\(code\\)` and `$$no$$`", []],
+  ["$x$ and \\$y\\$", []],
+])("formulas of %j", (text, expected) => {
+  const found: string[] = [];
+  const visit = (tokens: readonly unknown[]): void => {
+    for (const token of tokens as { type: string; tex?: string; tokens?: unknown[] }[]) {
+      if (token.type === "math") found.push(token.tex ?? "");
+      visit(token.tokens ?? []);
+    }
+  };
+  visit(tokensOf(text));
+  expect(found).toEqual(expected);
+});
+
+test("a growing text has the blocks of the whole text at every cut", () => {
+  const text = "# A\n\nOne *two*\nthree.\n\n- a\n- b\n\n  c\n\n```py\nx = 1\n\ny\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q\n\n## B\n\nend";
+  const whole = read(text).map((block) => [block.at, block.raw.trim(), block.level]);
+  const reader = new MarkdownReader();
+  for (let end = 1; end <= text.length; end += 1) reader.read(text.slice(0, end), false);
+  const grown = reader.read(text, true).filter((block) => block.raw.trim() !== "");
+  expect(grown.map((block) => [block.at, block.raw.trim(), block.level])).toEqual(whole);
+});
+
+test("finished blocks are kept while a text grows", () => {
+  const reader = new MarkdownReader();
+  const before = reader.read("one\n\ntwo\n\nthr", false);
+  const after = reader.read("one\n\ntwo\n\nthree and more", false);
+  expect(after[0]).toBe(before[0]);
+  expect(after.at(-1)?.isDone).toBe(false);
+});
+
+test("headings have no gaps", () => {
+  const levels = read("## a\n\n#### b\n\n## c\n\n# d\n\n### e").map((block) => block.level);
+  expect(levels).toEqual([3, 4, 3, 3, 4]);
+});
+
+const HOSTILE: readonly (readonly [string, string])[] = [
+  ["quotes 500 deep", `${">".repeat(500)} x`],
+  ["lists 500 deep", Array.from({ length: 500 }, (_, depth) => `${"  ".repeat(depth)}- x`).join("\n")],
+  ["20 000 columns", `|${" a |".repeat(20_000)}\n|${"---|".repeat(20_000)}\n|${" b |".repeat(20_000)}`],
+  ["a line of 1 MB", "word ".repeat(200_000)],
+  ["brackets", "[".repeat(5_000)],
+  ["stars", "*a ".repeat(5_000)],
+  ["stars and lines", "a **b\n".repeat(5_000)],
+  ["images", "![".repeat(5_000)],
+  ["backticks", Array.from({ length: 600 }, (_, count) => "`".repeat(count % 40)).join(" ")],
+  ["underscores", "_a__b".repeat(4_000)],
+  ["links in links", "[a](".repeat(4_000)],
+  ["tags", "<a ".repeat(4_000)],
+  ["dollars", "$$a ".repeat(4_000)],
+];
+
+test.each(HOSTILE)("%s take less than 50 ms a block", (_name, text) => {
+  const reader = new MarkdownReader();
+  const start = performance.now();
+  const blocks = reader.read(text, true);
+  const split = performance.now() - start;
+  expect(blocks.map((block) => block.raw).join("").length).toBeGreaterThan(0);
+  let slowest = 0;
+  for (const block of blocks.slice(0, 50)) {
+    const begin = performance.now();
+    lexBlock(block, reader.links);
+    slowest = Math.max(slowest, performance.now() - begin);
+  }
+  // Twice the target: a test machine is busy.
+  expect(split).toBeLessThan(100);
+  expect(slowest).toBeLessThan(100);
+});
+
+test("HTML is a token of its own, never an element", () => {
+  expect(typesIn(tokensOf("<script>alert(1)</script>\n\na <b onclick=x>b</b>"))).toContain("html");
+});
+
+test.each([
+  ["https://a.test/x", "https://a.test/x"],
+  ["mailto:a@b.test", "mailto:a@b.test"],
+  ["javascript:alert(1)", null],
+  ["JaVaScRiPt:alert(1)", null],
+  ["java\nscript:alert(1)", null],
+  ["data:text/html,x", null],
+  ["vbscript:x", null],
+  ["//a.test", null],
+  ["blob:https://a.test/x", null],
+  ["file:///etc/passwd", null],
+])("address %j", (href, expected) => {
+  expect(allowedAddress(href)).toBe(expected);
+});
+
+test("images are pictures in themselves or files of the session", () => {
+  expect(allowedImageData("data:image/png;base64,AAAA")).not.toBeNull();
+  expect(allowedImageData("data:image/svg+xml;base64,AAAA")).toBeNull();
+  expect(allowedImageData("https://a.test/x.png")).toBeNull();
+  expect(fileName("charts/a%20b.png")).toBe("charts/a b.png");
+  expect(fileName("https://a.test/x.png")).toBeNull();
+  expect(fileName("//a.test/x.png")).toBeNull();
+});
+
+test("citations of listed sources", () => {
+  const citations = parseCitations("It is [1].\n\n## Sources\n\n- [1] [Heat](https://a.test/1)\n- [4] [\\[x\\] y](https://b.test/%28)");
+  expect([...citations.values()].map((citation) => [citation.n, citation.title])).toEqual([[1, "Heat"], [4, "[x] y"]]);
+  expect(splitCitations("a [1] b [2] c [1, 4].", (n) => citations.has(n))).toEqual(["a ", [1], " b [2] c ", [1, 4], "."]);
+});
+
+test("tables as Markdown and CSV", () => {
+  const rows = [["a", "b|c"], ["=1+1", 'say "x"'], ["-5", "**5 %**"]];
+  expect(tableAsMarkdown(rows)).toBe('| a | b\\|c |\n| --- | --- |\n| =1+1 | say "x" |\n| -5 | **5 %** |');
+  expect(tableAsCsv(rows)).toBe("a,b|c\r\n'=1+1,\"say \"\"x\"\"\"\r\n-5,5 %\r\n");
+});
+
+test("CSV with quotes, line ends and other separators", () => {
+  expect(parseCsv('a,b\r\n"x, ""y""\nz",2\r\n').rows).toEqual([["a", "b"], ['x, "y"\nz', "2"]]);
+  expect(parseCsv("a;b\n1,5;2").rows).toEqual([["a", "b"], ["1,5", "2"]]);
+  expect(parseCsv("a,b\n1,").rows).toEqual([["a", "b"], ["1", ""]]);
+});
+
+test("hidden characters are spelled out", () => {
+  const text = "a\u202eb\u200bc";
+  expect(hasHidden(text)).toBe(true);
+  expect(hasHidden("plain\n\ttext 你好 😀")).toBe(false);
+  expect(spellHidden(text).map((piece) => piece.text)).toEqual(["a", "U+202E", "b", "U+200B", "c"]);
+});
