@@ -2,7 +2,8 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { emptyRun, foldEvents, isWaitingForUsers } from "../src/store/fold";
+import { emptyRun } from "../src/store/empty_run";
+import { foldEvents, isWaitingForUsers } from "../src/store/fold";
 import { byteLength, writePiece } from "../src/store/pieces";
 import type { Run } from "../src/store/types";
 import type { Entry, StreamEvent, Usage } from "../src/wire/contract";

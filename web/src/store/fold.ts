@@ -1,32 +1,10 @@
 // The state of a run, folded from its events. Repeated, late and missing pieces lead to the same state.
 
-import type { Entry, EntryOf, Preview, Progress, SessionFile, StreamEvent, Usage } from "../wire/contract";
+import type { Entry, EntryOf, Preview, Progress, SessionFile, StreamEvent } from "../wire/contract";
+import { addUsage, newDraft, newLane } from "./empty_run";
 import { childOrigin, parentPath } from "./paths";
 import { writePiece } from "./pieces";
 import type { CallRow, Lane, MessageRow, NoteRow, Path, RequestState, Row, Run, Source } from "./types";
-
-const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, took_ms: 0 };
-
-/** Returns the state of a run before its first event. */
-export function emptyRun(id: string): Run {
-  return {
-    id,
-    session: "",
-    question: "",
-    mode: "",
-    outputStyle: null,
-    warnings: [],
-    startedAtMs: 0,
-    lanes: new Map([["", newLane("", null, 0)]]),
-    plan: null,
-    requests: new Map(),
-    files: new Map(),
-    sources: new Map(),
-    end: null,
-    lastEventAtMs: 0,
-    seen: new Set(),
-  };
-}
 
 /** Returns the state after these events. The given state is unchanged. */
 export function foldEvents(run: Run, events: readonly StreamEvent[]): Run {
@@ -49,39 +27,6 @@ export function addSchemas(run: Run, schemas: ReadonlyMap<string, unknown>): Run
     return [id, schema === undefined ? state : { ...state, request: { ...state.request, schema } }];
   });
   return { ...run, requests: new Map(requests) };
-}
-
-function newLane(path: Path, parent: Path | null, atMs: number): Lane {
-  return {
-    path,
-    parent,
-    description: "",
-    agent: null,
-    step: null,
-    call: null,
-    status: "running",
-    startedAtMs: atMs,
-    endedAtMs: null,
-    rows: [],
-    drafts: [],
-    text: "",
-    failure: null,
-    usage: NO_USAGE,
-    spent: null,
-    delayedUntilMs: null,
-    resets: new Map(),
-  };
-}
-
-function addUsage(a: Usage, b: Usage): Usage {
-  const sum: Usage = {
-    input_tokens: a.input_tokens + b.input_tokens,
-    output_tokens: a.output_tokens + b.output_tokens,
-    cached_tokens: a.cached_tokens + b.cached_tokens,
-    took_ms: a.took_ms + b.took_ms,
-  };
-  if (a.micro_usd === undefined && b.micro_usd === undefined) return sum;
-  return { ...sum, micro_usd: (a.micro_usd ?? 0) + (b.micro_usd ?? 0) };
 }
 
 /** One batch of events. Copies each changed part once, at its first change. */
@@ -405,22 +350,4 @@ class Fold {
     }
     this.run = { ...this.run, sources };
   }
-}
-
-function newDraft(preview: Preview): MessageRow {
-  return {
-    kind: "message",
-    key: preview.message,
-    message: preview.message,
-    atMs: preview.at_ms,
-    text: "",
-    reasoning: "",
-    isComplete: false,
-    isAnswer: false,
-    isTruncated: false,
-    finish: null,
-    usage: null,
-    attempt: preview.attempt,
-    bytes: { text: 0, reasoning: 0 },
-  };
 }

@@ -2,15 +2,17 @@
 
 import type { Frame } from "../wire/sse";
 import { readFrames } from "../wire/sse";
-import type { RunRequest, SessionBody, TurnBody } from "../wire/contract";
+import type { RunRequest } from "../wire/contract";
 import { errorOf, offlineError, RequestError } from "../wire/error";
 import { Follower } from "../wire/follow";
 import type { Routes } from "../wire/routes";
 import type { Browser } from "./browser";
-import { addSchemas, emptyRun, foldEvents, isWaitingForUsers } from "./fold";
+import { emptyRun } from "./empty_run";
+import { addSchemas, foldEvents, isWaitingForUsers } from "./fold";
 import { Pending } from "./pending";
 import type { PendingQuestion } from "./pending";
-import type { Conversation, Following, Loadable, PageState, Run, SessionFile, Turn } from "./types";
+import { conversationParts, EMPTY_TURN, emptyConversation, mergeFiles, turnOf } from "./turns";
+import type { Conversation, Following, Loadable, PageState, Run, Turn } from "./types";
 
 const TURN_PAGE = 50;
 /** A question that nobody has accepted for so long is sent again only by its user. */
@@ -344,71 +346,4 @@ export class OpenConversation {
       turns: this.#conversation.turns.map((turn) => (turn.key === key ? { ...turn, ...change } : turn)),
     });
   }
-}
-
-const EMPTY_TURN: Turn = {
-  key: "",
-  run: null,
-  question: "",
-  answer: null,
-  status: "running",
-  startedAtMs: 0,
-  user: null,
-  attachments: [],
-  error: null,
-  detail: null,
-  detailError: null,
-  isLoadingDetail: false,
-  budget: null,
-};
-
-function emptyConversation(session: string): Conversation {
-  return {
-    session,
-    title: "",
-    turns: [],
-    hasOlderTurns: false,
-    isLoadingOlder: false,
-    files: [],
-    shares: [],
-    isOwner: true,
-    canWrite: true,
-    following: { state: "idle" },
-    unreadMessages: [],
-    sendingResponses: new Map(),
-    isStopping: false,
-    planEdit: { state: "idle" },
-  };
-}
-
-function conversationParts(body: SessionBody): Partial<Conversation> {
-  const isOwner = body.write === undefined || body.write === null;
-  return {
-    title: body.title,
-    turns: body.turns.map(turnOf).reverse(),
-    hasOlderTurns: body.next !== null,
-    files: body.files.filter((file) => !file.internal),
-    shares: body.shares ?? [],
-    isOwner,
-    canWrite: isOwner || body.write === true,
-  };
-}
-
-function turnOf(body: TurnBody): Turn {
-  return {
-    ...EMPTY_TURN,
-    key: body.request ?? body.run,
-    run: body.run,
-    question: body.question,
-    answer: body.answer,
-    status: body.question === null ? "expired" : body.status,
-    startedAtMs: body.started_at_ms,
-    user: body.user ?? null,
-  };
-}
-
-/** Newest first; a later file of the same name replaces the earlier one. */
-function mergeFiles(files: readonly SessionFile[], added: readonly SessionFile[]): readonly SessionFile[] {
-  const names = new Set(added.map((file) => file.name));
-  return [...added.toReversed(), ...files.filter((file) => !names.has(file.name))];
 }
