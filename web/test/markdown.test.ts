@@ -46,7 +46,8 @@ test.each([
 });
 
 test("a growing text has the blocks of the whole text at every cut", () => {
-  const text = "# A\n\nOne *two*\nthree.\n\n- a\n- b\n\n  c\n\n```py\nx = 1\n\ny\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q\n\n## B\n\nend";
+  const text =
+    "# A\n\nOne *two*\nthree.\n\n- a\n- b\n\n  c\n\n```py\nx = 1\n\ny\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q\n\n## B\n\nend";
   const whole = read(text).map((block) => [block.at, block.raw.trim(), block.level]);
   const reader = new MarkdownReader();
   for (let end = 1; end <= text.length; end += 1) reader.read(text.slice(0, end), false);
@@ -129,21 +130,45 @@ test("images are pictures in themselves or files of the session", () => {
 });
 
 test("citations of listed sources", () => {
-  const citations = parseCitations("It is [1].\n\n## Sources\n\n- [1] [Heat](https://a.test/1)\n- [4] [\\[x\\] y](https://b.test/%28)");
-  expect([...citations.values()].map((citation) => [citation.n, citation.title])).toEqual([[1, "Heat"], [4, "[x] y"]]);
-  expect(splitCitations("a [1] b [2] c [1, 4].", (n) => citations.has(n))).toEqual(["a ", [1], " b [2] c ", [1, 4], "."]);
+  const citations = parseCitations(
+    "It is [1].\n\n## Sources\n\n- [1] [Heat](https://a.test/1)\n- [4] [\\[x\\] y](https://b.test/%28)",
+  );
+  expect([...citations.values()].map((citation) => [citation.n, citation.title])).toEqual([
+    [1, "Heat"],
+    [4, "[x] y"],
+  ]);
+  expect(splitCitations("a [1] b [2] c [1, 4].", (n) => citations.has(n))).toEqual([
+    "a ",
+    [1],
+    " b [2] c ",
+    [1, 4],
+    ".",
+  ]);
 });
 
 test("tables as Markdown and CSV", () => {
-  const rows = [["a", "b|c"], ["=1+1", 'say "x"'], ["-5", "**5 %**"]];
+  const rows = [
+    ["a", "b|c"],
+    ["=1+1", 'say "x"'],
+    ["-5", "**5 %**"],
+  ];
   expect(tableAsMarkdown(rows)).toBe('| a | b\\|c |\n| --- | --- |\n| =1+1 | say "x" |\n| -5 | **5 %** |');
-  expect(tableAsCsv(rows)).toBe("a,b|c\r\n'=1+1,\"say \"\"x\"\"\"\r\n-5,5 %\r\n");
+  expect(tableAsCsv(rows)).toBe('a,b|c\r\n\'=1+1,"say ""x"""\r\n-5,5 %\r\n');
 });
 
 test("CSV with quotes, line ends and other separators", () => {
-  expect(parseCsv('a,b\r\n"x, ""y""\nz",2\r\n').rows).toEqual([["a", "b"], ['x, "y"\nz', "2"]]);
-  expect(parseCsv("a;b\n1,5;2").rows).toEqual([["a", "b"], ["1,5", "2"]]);
-  expect(parseCsv("a,b\n1,").rows).toEqual([["a", "b"], ["1", ""]]);
+  expect(parseCsv('a,b\r\n"x, ""y""\nz",2\r\n').rows).toEqual([
+    ["a", "b"],
+    ['x, "y"\nz', "2"],
+  ]);
+  expect(parseCsv("a;b\n1,5;2").rows).toEqual([
+    ["a", "b"],
+    ["1,5", "2"],
+  ]);
+  expect(parseCsv("a,b\n1,").rows).toEqual([
+    ["a", "b"],
+    ["1", ""],
+  ]);
 });
 
 test("hidden characters are spelled out", () => {

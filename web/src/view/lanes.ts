@@ -8,7 +8,13 @@ export function laneName(run: Run, path: string, words: Words): string {
   const lane = run.lanes.get(path);
   if (!lane || path === "") return words.requests.TheRun;
   const step = lane.step && lane.parent === "" ? run.plan?.steps.find((other) => other.id === lane.step) : undefined;
-  const text = step?.stage || (lane.call === null ? "" : lane.agent) || lane.description || step?.details || lane.agent || words.lane.unnamed;
+  const text =
+    step?.stage ||
+    (lane.call === null ? "" : lane.agent) ||
+    lane.description ||
+    step?.details ||
+    lane.agent ||
+    words.lane.unnamed;
   return text.length > 60 ? `${text.slice(0, 58).trimEnd()}…` : text;
 }
 
@@ -67,7 +73,11 @@ export function lastLine(lane: Lane): string {
 /** The end of a text, as one line without marks. */
 function lineOf(text: string): string {
   const lines = text.slice(-1_200).trimEnd().split("\n");
-  return (lines.at(-1) ?? "").replace(/[#*_`>|]+/g, " ").replace(/^\s*[-+]\s+/, "").trim().slice(0, 240);
+  return (lines.at(-1) ?? "")
+    .replace(/[#*_`>|]+/g, " ")
+    .replace(/^\s*[-+]\s+/, "")
+    .trim()
+    .slice(0, 240);
 }
 
 /** A call as one line: the tool, and the file or the query that it works on. */
@@ -102,4 +112,5 @@ export function openRequestsBelow(run: Run, path: string): readonly RequestState
   );
 }
 
-export const visibleFiles = (files: Iterable<SessionFile>): readonly SessionFile[] => [...files].filter((file) => !file.internal);
+export const visibleFiles = (files: Iterable<SessionFile>): readonly SessionFile[] =>
+  [...files].filter((file) => !file.internal);

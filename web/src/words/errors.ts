@@ -9,7 +9,10 @@ export function sentenceOfCode(code: ErrorCode, detail: string, language: PageLa
   const sentence = (errorsIn(language) as Readonly<Record<string, string | undefined>>)[code] ?? `${code}: {detail}`;
   const whole = sentence.replace("{detail}", () => detail);
   // A detail may end in a period itself, or be empty.
-  return whole.replace(/[:：]\s*([.。])/, "$1").replace(/^[.。\s]+$/, code).replace(/\.\.$/, ".");
+  return whole
+    .replace(/[:：]\s*([.。])/, "$1")
+    .replace(/^[.。\s]+$/, code)
+    .replace(/\.\.$/, ".");
 }
 
 /** Returns the sentence of an error, in the page's language. */

@@ -24,7 +24,10 @@ export const isLoaded = (language: PageLanguage): boolean => texts.has(language)
 /** Loads the texts of a language. Without them, the page stays English. */
 export async function loadWords(language: PageLanguage): Promise<void> {
   if (texts.has(language)) return;
-  const loaded: Texts = await import("./chinese").then(({ words, errors }) => ({ words, errors }), () => ENGLISH);
+  const loaded: Texts = await import("./chinese").then(
+    ({ words, errors }) => ({ words, errors }),
+    () => ENGLISH,
+  );
   texts.set(language, loaded);
 }
 

@@ -49,7 +49,12 @@ export const formatCount = (count: number, language: PageLanguage): string =>
   new Intl.NumberFormat(locale(language)).format(count);
 
 export const formatTime = (atMs: number, language: PageLanguage): string =>
-  new Intl.DateTimeFormat(locale(language), { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false }).format(atMs);
+  new Intl.DateTimeFormat(locale(language), {
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hour12: false,
+  }).format(atMs);
 
 export const formatDay = (atMs: number, language: PageLanguage): string =>
   new Intl.DateTimeFormat(locale(language), { dateStyle: "medium", timeStyle: "short" }).format(atMs);

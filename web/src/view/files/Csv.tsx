@@ -19,10 +19,17 @@ export function Csv({ text }: { text: string }): ReactNode {
   if (!table) return <p className={styles.state}>{words.files.loading}</p>;
   const [header = [], ...rows] = table.rows;
   const width = Math.max(header.length, rows[0]?.length ?? 0);
-  const isNumber = Array.from({ length: width }, (_, index) => rows.slice(0, 20).every((row) => /^-?[\d.,\s%]*$/.test(row[index] ?? "")));
+  const isNumber = Array.from({ length: width }, (_, index) =>
+    rows.slice(0, 20).every((row) => /^-?[\d.,\s%]*$/.test(row[index] ?? "")),
+  );
   const cells = (row: readonly string[], role: "columnheader" | "cell"): ReactNode =>
     Array.from({ length: width }, (_, index) => (
-      <span key={index} role={role} className={isNumber[index] ? styles.numberCell : styles.cell} title={(row[index] ?? "").length > 24 ? row[index] : undefined}>
+      <span
+        key={index}
+        role={role}
+        className={isNumber[index] ? styles.numberCell : styles.cell}
+        title={(row[index] ?? "").length > 24 ? row[index] : undefined}
+      >
         {(row[index] ?? "").slice(0, 400)}
       </span>
     ));
@@ -31,7 +38,9 @@ export function Csv({ text }: { text: string }): ReactNode {
       {table.isCut ? <p className={styles.state}>{words.files.rows(formatCount(rows.length, language))}</p> : null}
       <div className={styles.csvScroll} tabIndex={0} role="presentation">
         <div className={styles.csvInner}>
-          <div role="row" className={styles.csvHead}>{cells(header, "columnheader")}</div>
+          <div role="row" className={styles.csvHead}>
+            {cells(header, "columnheader")}
+          </div>
           <VList className={styles.csvBody} data={rows} itemSize={30} role="rowgroup">
             {(row, index) => (
               <div key={index} role="row" className={styles.csvRow}>

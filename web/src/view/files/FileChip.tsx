@@ -10,7 +10,9 @@ export function FileChip({ file }: { file: SessionFile }): ReactNode {
   const open = useOpenFile();
   const inside = (
     <>
-      <span className={styles.ending} aria-hidden="true">{endingOf(file.name).slice(0, 4) || "file"}</span>
+      <span className={styles.ending} aria-hidden="true">
+        {endingOf(file.name).slice(0, 4) || "file"}
+      </span>
       <bdi className={styles.name}>{file.name}</bdi>
       <span className={styles.size}>{formatBytes(file.size)}</span>
     </>

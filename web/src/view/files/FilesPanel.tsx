@@ -23,7 +23,13 @@ export function FilesPanel({ files }: { files: readonly SessionFile[] }): ReactN
               <Entry file={file} />
             </button>
           )}
-          <a className={styles.save} href={file.download_url} rel="noopener noreferrer" download={file.name} aria-label={`${words.files.save}: ${file.name}`}>
+          <a
+            className={styles.save}
+            href={file.download_url}
+            rel="noopener noreferrer"
+            download={file.name}
+            aria-label={`${words.files.save}: ${file.name}`}
+          >
             {words.files.save}
           </a>
         </li>
@@ -35,10 +41,14 @@ export function FilesPanel({ files }: { files: readonly SessionFile[] }): ReactN
 function Entry({ file }: { file: SessionFile }): ReactNode {
   return (
     <>
-      <span className={styles.ending} aria-hidden="true">{endingOf(file.name).slice(0, 4) || "file"}</span>
+      <span className={styles.ending} aria-hidden="true">
+        {endingOf(file.name).slice(0, 4) || "file"}
+      </span>
       <span className={styles.entryText}>
         <bdi className={styles.name}>{file.name}</bdi>
-        <span className={styles.entryNote}>{[formatBytes(file.size), file.description].filter(Boolean).join(" · ")}</span>
+        <span className={styles.entryNote}>
+          {[formatBytes(file.size), file.description].filter(Boolean).join(" · ")}
+        </span>
       </span>
     </>
   );

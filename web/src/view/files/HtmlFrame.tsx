@@ -17,7 +17,8 @@ export function HtmlFrame({ name, text }: { name: string; text: string }): React
       if (typeof data !== "object" || data === null || !("kind" in data)) return;
       // The origin of a sandboxed page is opaque, so no other target can be named.
       if (data.kind === "ready") frame.current.contentWindow?.postMessage({ kind: "show", html: text }, "*");
-      else if (data.kind === "link" && "href" in data && typeof data.href === "string") setLink(data.href.slice(0, 4_000));
+      else if (data.kind === "link" && "href" in data && typeof data.href === "string")
+        setLink(data.href.slice(0, 4_000));
     };
     addEventListener("message", onMessage);
     return () => removeEventListener("message", onMessage);
@@ -25,7 +26,15 @@ export function HtmlFrame({ name, text }: { name: string; text: string }): React
   const address = link === null ? null : allowedAddress(link);
   return (
     <>
-      <iframe key={text} ref={frame} className={styles.frame} src="/preview.html" sandbox="allow-scripts" referrerPolicy="no-referrer" title={words.files.frame(name)} />
+      <iframe
+        key={text}
+        ref={frame}
+        className={styles.frame}
+        src="/preview.html"
+        sandbox="allow-scripts"
+        referrerPolicy="no-referrer"
+        title={words.files.frame(name)}
+      />
       {link === null ? null : (
         <Dialog title={words.files.linkTitle} onClose={() => setLink(null)}>
           <p className={parts.soft}>{address ? words.files.linkBody : words.files.linkBad}</p>
@@ -36,7 +45,13 @@ export function HtmlFrame({ name, text }: { name: string; text: string }): React
               {words.page.cancel}
             </button>
             {address ? (
-              <a className={`${parts.button} ${parts.go}`} href={address} target="_blank" rel="noopener noreferrer" onClick={() => setLink(null)}>
+              <a
+                className={`${parts.button} ${parts.go}`}
+                href={address}
+                target="_blank"
+                rel="noopener noreferrer"
+                onClick={() => setLink(null)}
+              >
                 {words.files.linkOpen}
               </a>
             ) : null}

@@ -40,7 +40,12 @@ export function Viewer({ file, onClose }: { file: SessionFile; onClose: () => vo
       <div className={styles.view}>
         {kind === "image" ? (
           <div className={styles.page} tabIndex={0} role="region" aria-label={file.name}>
-            <img className={styles.image} src={file.preview_url} alt={file.description || file.name} referrerPolicy="no-referrer" />
+            <img
+              className={styles.image}
+              src={file.preview_url}
+              alt={file.description || file.name}
+              referrerPolicy="no-referrer"
+            />
           </div>
         ) : kind === "other" || kind === "pdf" ? (
           <p className={styles.state}>{words.files.noView}</p>
@@ -69,7 +74,12 @@ function TextFile({ file }: { file: SessionFile }): ReactNode {
         <div className={styles.bar}>
           {content.isCut ? <span>{words.files.cut(formatBytes(limit), formatBytes(file.size))}</span> : null}
           {hasSource ? (
-            <button type="button" className={parts.quiet} aria-pressed={isSource} onClick={() => setIsSource(!isSource)}>
+            <button
+              type="button"
+              className={parts.quiet}
+              aria-pressed={isSource}
+              onClick={() => setIsSource(!isSource)}
+            >
               {isSource ? words.files.rendered : words.files.source}
             </button>
           ) : null}

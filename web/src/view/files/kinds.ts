@@ -5,8 +5,25 @@ import type { SessionFile } from "../../store/types";
 export type FileKind = "markdown" | "text" | "code" | "image" | "csv" | "html" | "pdf" | "other";
 
 const CODE: Readonly<Record<string, string>> = {
-  py: "python", rs: "rust", ts: "typescript", tsx: "typescript", js: "javascript", jsx: "javascript", json: "json", toml: "toml",
-  yaml: "yaml", yml: "yaml", sh: "bash", sql: "sql", css: "css", xml: "xml", go: "go", java: "java", c: "c", h: "c", diff: "diff",
+  py: "python",
+  rs: "rust",
+  ts: "typescript",
+  tsx: "typescript",
+  js: "javascript",
+  jsx: "javascript",
+  json: "json",
+  toml: "toml",
+  yaml: "yaml",
+  yml: "yaml",
+  sh: "bash",
+  sql: "sql",
+  css: "css",
+  xml: "xml",
+  go: "go",
+  java: "java",
+  c: "c",
+  h: "c",
+  diff: "diff",
 };
 
 export const endingOf = (name: string): string => (/\.([^.]{1,8})$/.exec(name)?.[1] ?? "").toLowerCase();

@@ -1,4 +1,4 @@
-import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useLayoutEffect, useRef } from "react";
+import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useRef } from "react";
 import { useWords } from "../../words";
 import { Icon } from "../parts/Icon";
 import parts from "../parts/parts.module.css";
@@ -6,9 +6,6 @@ import { conversationOf, isActive, newestTurn, useActions, usePage } from "../st
 import styles from "./input.module.css";
 import { ModeChoice, Options } from "./Options";
 import { Uploads } from "./Uploads";
-
-/** The tallest box, in pixels; a longer text scrolls. */
-const TALLEST = 260;
 
 /** The box for questions, and for messages to a run at work. */
 export function Box(): ReactNode {
@@ -19,17 +16,9 @@ export function Box(): ReactNode {
   const isWorking = usePage((state) => isActive(newestTurn(conversationOf(state))));
   const isStopping = usePage((state) => conversationOf(state)?.isStopping ?? false);
   const canWrite = usePage((state) => conversationOf(state)?.canWrite ?? true);
-  const box = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const isUploading = draft.uploads.some((upload) => upload.state === "uploading");
   const canSend = draft.text.trim() !== "" && !isUploading;
-
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    element.style.setProperty("height", "auto");
-    element.style.setProperty("height", `${Math.min(TALLEST, element.scrollHeight)}px`);
-  }, [draft.text]);
 
   if (!canWrite) return <p className={styles.readOnly}>{words.talk.readOnly}</p>;
 
@@ -61,21 +50,28 @@ export function Box(): ReactNode {
       }}
     >
       <Uploads uploads={draft.uploads} />
-      <textarea
-        ref={box}
-        className={styles.text}
-        data-key="box"
-        rows={1}
-        aria-label={words.input.label}
-        placeholder={hint}
-        value={draft.text}
-        enterKeyHint="enter"
-        onChange={(event) => actions.setDraft({ text: event.target.value })}
-        onKeyDown={onKeyDown}
-        onPaste={onPaste}
-      />
+      <div className={styles.grow} data-text={draft.text}>
+        <textarea
+          className={styles.text}
+          data-key="box"
+          rows={1}
+          aria-label={words.input.label}
+          placeholder={hint}
+          value={draft.text}
+          enterKeyHint="enter"
+          onChange={(event) => actions.setDraft({ text: event.target.value })}
+          onKeyDown={onKeyDown}
+          onPaste={onPaste}
+        />
+      </div>
       <div className={styles.tools}>
-        <button type="button" className={parts.icon} aria-label={words.input.add} title={words.input.add} onClick={() => picker.current?.click()}>
+        <button
+          type="button"
+          className={parts.icon}
+          aria-label={words.input.add}
+          title={words.input.add}
+          onClick={() => picker.current?.click()}
+        >
           <Icon name="plus" />
         </button>
         <input
@@ -98,10 +94,23 @@ export function Box(): ReactNode {
         )}
         <span className={styles.push} />
         {isWorking ? (
-          <button type="button" className={styles.stop} disabled={isStopping} aria-label={isStopping ? words.input.stopping : words.input.stop} title={words.input.stop} onClick={actions.stop} />
+          <button
+            type="button"
+            className={styles.stop}
+            disabled={isStopping}
+            aria-label={isStopping ? words.input.stopping : words.input.stop}
+            title={words.input.stop}
+            onClick={actions.stop}
+          />
         ) : null}
         {isWorking && !canSend ? null : (
-          <button type="submit" className={styles.send} disabled={!canSend} aria-label={words.input.send} title={words.input.hint}>
+          <button
+            type="submit"
+            className={styles.send}
+            disabled={!canSend}
+            aria-label={words.input.send}
+            title={words.input.hint}
+          >
             <Icon name="send" />
           </button>
         )}

@@ -19,16 +19,30 @@ export function ModeChoice(): ReactNode {
   const actions = useActions();
   const mode = usePage((state) => state.draft.mode);
   const modes = usePage((state) => state.modes);
-  const choices = modes.length > 0 ? modes : KNOWN.map((name) => ({ name, title: name, description: "", is_default: name === "react" }));
-  const current = choices.some((choice) => choice.name === mode) ? mode : (choices.find((choice) => choice.is_default)?.name ?? "react");
+  const choices =
+    modes.length > 0
+      ? modes
+      : KNOWN.map((name) => ({ name, title: name, description: "", is_default: name === "react" }));
+  const current = choices.some((choice) => choice.name === mode)
+    ? mode
+    : (choices.find((choice) => choice.is_default)?.name ?? "react");
   const title = (name: string, fallback: string): string => (isKnown(name) ? words.input.modes[name] : fallback);
   if (choices.length > FEW_MODES) {
     return (
       <MenuProvider values={{ mode: current }} setValues={(values) => actions.setDraft({ mode: String(values.mode) })}>
-        <MenuButton className={styles.option}>{title(current, choices.find((choice) => choice.name === current)?.title ?? current)}</MenuButton>
+        <MenuButton className={styles.option}>
+          {title(current, choices.find((choice) => choice.name === current)?.title ?? current)}
+        </MenuButton>
         <PopMenu label={words.input.mode}>
           {choices.map((choice) => (
-            <MenuItemRadio key={choice.name} className={menu.item} name="mode" value={choice.name} hideOnClick title={choice.description}>
+            <MenuItemRadio
+              key={choice.name}
+              className={menu.item}
+              name="mode"
+              value={choice.name}
+              hideOnClick
+              title={choice.description}
+            >
               <bdi>{title(choice.name, choice.title)}</bdi>
               <span aria-hidden="true">{choice.name === current ? "✓" : ""}</span>
             </MenuItemRadio>
@@ -42,7 +56,13 @@ export function ModeChoice(): ReactNode {
       <legend className="unseen">{words.input.mode}</legend>
       {choices.map((choice) => (
         <label key={choice.name} className={styles.mode} title={choice.description || undefined}>
-          <input type="radio" name="mode" className="unseen" checked={choice.name === current} onChange={() => actions.setDraft({ mode: choice.name })} />
+          <input
+            type="radio"
+            name="mode"
+            className="unseen"
+            checked={choice.name === current}
+            onChange={() => actions.setDraft({ mode: choice.name })}
+          />
           <span>{title(choice.name, choice.title)}</span>
         </label>
       ))}
@@ -53,7 +73,8 @@ export function ModeChoice(): ReactNode {
 const STYLES = ["none", "docs", "table", "html", "ppt"] as const;
 const OCCASIONS = ["risks", "plan", "results", "clarify"] as const;
 
-const toStyle = (value: unknown): Draft["outputStyle"] => (value === "docs" || value === "table" || value === "html" || value === "ppt" ? value : null);
+const toStyle = (value: unknown): Draft["outputStyle"] =>
+  value === "docs" || value === "table" || value === "html" || value === "ppt" ? value : null;
 
 /** The form of the answer, and the occasions on which the run asks. */
 export function Options(): ReactNode {
@@ -64,7 +85,12 @@ export function Options(): ReactNode {
   const chosen = OCCASIONS.filter((occasion) => human[occasion]);
   const toChoice = (value: unknown): HumanChoice => {
     const list: readonly unknown[] = Array.isArray(value) ? value : [];
-    return { risks: list.includes("risks"), plan: list.includes("plan"), results: list.includes("results"), clarify: list.includes("clarify") };
+    return {
+      risks: list.includes("risks"),
+      plan: list.includes("plan"),
+      results: list.includes("results"),
+      clarify: list.includes("clarify"),
+    };
   };
   return (
     <MenuProvider
@@ -72,7 +98,9 @@ export function Options(): ReactNode {
       setValues={(values) => actions.setDraft({ outputStyle: toStyle(values.style), human: toChoice(values.asks) })}
     >
       <MenuButton className={styles.option} title={words.input.more}>
-        {[style === "none" ? "" : words.input.styles[style], words.input.asksShort(chosen.length)].filter(Boolean).join(" · ")}
+        {[style === "none" ? "" : words.input.styles[style], words.input.asksShort(chosen.length)]
+          .filter(Boolean)
+          .join(" · ")}
       </MenuButton>
       <PopMenu label={words.input.more}>
         <MenuGroup>

@@ -16,18 +16,39 @@ export function Uploads({ uploads }: { uploads: readonly Upload[] }): ReactNode 
   return (
     <ul className={styles.uploads}>
       {uploads.map((upload) => (
-        <li key={upload.id} className={upload.state === "failed" ? `${styles.upload} ${styles.failed}` : styles.upload} title={upload.error ? sentenceOfError(upload.error, language) : undefined}>
+        <li
+          key={upload.id}
+          className={upload.state === "failed" ? `${styles.upload} ${styles.failed}` : styles.upload}
+          title={upload.error ? sentenceOfError(upload.error, language) : undefined}
+        >
           <bdi className={styles.uploadName}>{upload.name}</bdi>
-          <span className={styles.uploadSize}>{upload.state === "uploading" ? `${Math.round(upload.progress * 100)} %` : formatBytes(upload.size)}</span>
+          <span className={styles.uploadSize}>
+            {upload.state === "uploading" ? `${Math.round(upload.progress * 100)} %` : formatBytes(upload.size)}
+          </span>
           {upload.state === "uploading" ? (
-            <progress className={styles.progress} max={1} value={upload.progress} aria-label={words.input.uploading(upload.name, Math.round(upload.progress * 100))} />
+            <progress
+              className={styles.progress}
+              max={1}
+              value={upload.progress}
+              aria-label={words.input.uploading(upload.name, Math.round(upload.progress * 100))}
+            />
           ) : null}
           {upload.state === "failed" ? (
-            <button type="button" className={styles.again} aria-label={words.input.retryFile(upload.name)} onClick={() => actions.retryUpload(upload.id)}>
+            <button
+              type="button"
+              className={styles.again}
+              aria-label={words.input.retryFile(upload.name)}
+              onClick={() => actions.retryUpload(upload.id)}
+            >
               {words.errors.retry}
             </button>
           ) : null}
-          <button type="button" className={styles.remove} aria-label={words.input.removeFile(upload.name)} onClick={() => actions.removeUpload(upload.id)}>
+          <button
+            type="button"
+            className={styles.remove}
+            aria-label={words.input.removeFile(upload.name)}
+            onClick={() => actions.removeUpload(upload.id)}
+          >
             <Icon name="close" />
           </button>
           {upload.error ? <span className={styles.uploadError}>{sentenceOfError(upload.error, language)}</span> : null}

@@ -40,7 +40,10 @@ export const BlockView = memo(
     return <Blocks tokens={tokens} depth={0} isDone={block.isDone} level={block.level} />;
   },
   (before, after) =>
-    before.block.raw === after.block.raw && before.block.isDone === after.block.isDone && before.block.level === after.block.level && before.links === after.links,
+    before.block.raw === after.block.raw &&
+    before.block.isDone === after.block.isDone &&
+    before.block.level === after.block.level &&
+    before.links === after.links,
 );
 
 function inside(tokens: readonly unknown[] | undefined): readonly MarkdownToken[] {
@@ -62,7 +65,17 @@ function Blocks({ tokens, depth, isDone, level = 3 }: BlocksProps): ReactNode {
   ));
 }
 
-function BlockToken({ token, depth, isDone, level }: { token: MarkdownToken; depth: number; isDone: boolean; level: number }): ReactNode {
+function BlockToken({
+  token,
+  depth,
+  isDone,
+  level,
+}: {
+  token: MarkdownToken;
+  depth: number;
+  isDone: boolean;
+  level: number;
+}): ReactNode {
   switch (token.type) {
     case "space":
     case "def":
@@ -113,7 +126,12 @@ function List({ token, depth, isDone }: { token: ListToken; depth: number; isDon
   const items = token.items.map((item, index) => (
     <li key={index} className={item.task ? styles.task : undefined}>
       {item.task ? (
-        <input type="checkbox" checked={item.checked === true} disabled aria-label={item.checked ? words.text.taskDone : words.text.task} />
+        <input
+          type="checkbox"
+          checked={item.checked === true}
+          disabled
+          aria-label={item.checked ? words.text.taskDone : words.text.task}
+        />
       ) : null}
       <Blocks
         tokens={inside(item.tokens).filter((part) => (part.type as string) !== "checkbox")}

@@ -25,10 +25,13 @@ function useColours(text: string, language: string, isDone: boolean): readonly C
   useEffect(() => {
     if (!isDone || !language || text.length > LONGEST_COLOURED) return;
     let isCurrent = true;
-    void import("./highlight").then(async ({ colourCode }) => {
-      const coloured = await colourCode(text, language);
-      if (isCurrent && coloured) setLines({ text, lines: coloured });
-    }, () => undefined);
+    void import("./highlight").then(
+      async ({ colourCode }) => {
+        const coloured = await colourCode(text, language);
+        if (isCurrent && coloured) setLines({ text, lines: coloured });
+      },
+      () => undefined,
+    );
     return () => {
       isCurrent = false;
     };
@@ -52,9 +55,13 @@ export function Code({ text, language, isDone }: { text: string; language: strin
           {lines
             ? lines.map((line, index) => (
                 <span key={index} className={styles.codePart}>
-                  {line.length === 0 ? "\u200b" : line.map((piece, at) => (
-                    <span key={at} className={piece.kind ? styles[piece.kind] : undefined}>{piece.text}</span>
-                  ))}
+                  {line.length === 0
+                    ? "\u200b"
+                    : line.map((piece, at) => (
+                        <span key={at} className={piece.kind ? styles[piece.kind] : undefined}>
+                          {piece.text}
+                        </span>
+                      ))}
                 </span>
               ))
             : plain.map((part, index) => <CodePart key={index} text={part} />)}

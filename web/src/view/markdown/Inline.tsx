@@ -10,7 +10,23 @@ import styles from "./markdown.module.css";
 /** The deepest nesting that is rendered; deeper tokens are shown as written. */
 export const DEEPEST = 40;
 
-const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", mdash: "—", ndash: "–", hellip: "…", times: "×", deg: "°", rarr: "→", larr: "←", euro: "€" };
+const NAMED: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: "\u00a0",
+  copy: "©",
+  mdash: "—",
+  ndash: "–",
+  hellip: "…",
+  times: "×",
+  deg: "°",
+  rarr: "→",
+  larr: "←",
+  euro: "€",
+};
 
 /** Replaces the common HTML entities of a text. */
 export function decodeEntities(text: string): string {
@@ -36,7 +52,13 @@ function Cite({ n }: { n: number }): ReactNode {
   const words = useWords();
   const title = citations.get(n)?.title ?? "";
   return (
-    <button type="button" className={styles.cite} title={title} aria-label={words.sources.cite(n, title)} onClick={() => openSource(n)}>
+    <button
+      type="button"
+      className={styles.cite}
+      title={title}
+      aria-label={words.sources.cite(n, title)}
+      onClick={() => openSource(n)}
+    >
       {n}
     </button>
   );
@@ -68,7 +90,8 @@ function Picture({ href, alt }: { href: string; alt: string }): ReactNode {
   const words = useWords();
   const name = fileName(href);
   const source = allowedImageData(href) ?? (name === null ? null : imageOf(name));
-  if (source) return <img className={styles.picture} src={source} alt={alt} loading="lazy" referrerPolicy="no-referrer" />;
+  if (source)
+    return <img className={styles.picture} src={source} alt={alt} loading="lazy" referrerPolicy="no-referrer" />;
   const label = words.text.image(alt || hostOf(href) || href);
   return <Link href={href}>{label}</Link>;
 }
@@ -93,17 +116,33 @@ function InlineToken({ token, depth }: { token: MarkdownToken; depth: number }):
     case "escape":
       return token.text;
     case "strong":
-      return <strong><Inline tokens={inside(token.tokens)} depth={depth + 1} /></strong>;
+      return (
+        <strong>
+          <Inline tokens={inside(token.tokens)} depth={depth + 1} />
+        </strong>
+      );
     case "em":
-      return <em><Inline tokens={inside(token.tokens)} depth={depth + 1} /></em>;
+      return (
+        <em>
+          <Inline tokens={inside(token.tokens)} depth={depth + 1} />
+        </em>
+      );
     case "del":
-      return <del><Inline tokens={inside(token.tokens)} depth={depth + 1} /></del>;
+      return (
+        <del>
+          <Inline tokens={inside(token.tokens)} depth={depth + 1} />
+        </del>
+      );
     case "codespan":
       return <code className={styles.codespan}>{token.text}</code>;
     case "br":
       return <br />;
     case "link":
-      return <Link href={token.href}><Inline tokens={inside(token.tokens)} depth={depth + 1} /></Link>;
+      return (
+        <Link href={token.href}>
+          <Inline tokens={inside(token.tokens)} depth={depth + 1} />
+        </Link>
+      );
     case "image":
       return <Picture href={token.href} alt={token.text} />;
     case "math":

@@ -4,7 +4,15 @@ import { MarkdownReader } from "./lex";
 import styles from "./markdown.module.css";
 
 /** A text of a model or a user. `isWhole` is false while the text grows. */
-export function Markdown({ text, isWhole, isSmall = false }: { text: string; isWhole: boolean; isSmall?: boolean }): ReactNode {
+export function Markdown({
+  text,
+  isWhole,
+  isSmall = false,
+}: {
+  text: string;
+  isWhole: boolean;
+  isSmall?: boolean;
+}): ReactNode {
   const [reader] = useState(() => new MarkdownReader());
   const blocks = useMemo(() => reader.read(text, isWhole), [reader, text, isWhole]);
   return (

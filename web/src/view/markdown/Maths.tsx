@@ -11,9 +11,12 @@ export function Maths({ tex, raw, isBlock }: { tex: string; raw: string; isBlock
   useEffect(() => {
     let isCurrent = true;
     if (tex.length > LONGEST) return;
-    void import("./katex").then(({ renderFormula }) => {
-      if (isCurrent && place.current) setIsRendered(renderFormula(tex, isBlock, place.current));
-    }, () => undefined);
+    void import("./katex").then(
+      ({ renderFormula }) => {
+        if (isCurrent && place.current) setIsRendered(renderFormula(tex, isBlock, place.current));
+      },
+      () => undefined,
+    );
     return () => {
       isCurrent = false;
     };

@@ -30,8 +30,21 @@ const LANGUAGES: Readonly<Record<string, () => LanguageInput>> = {
 };
 
 const ALIASES: Readonly<Record<string, string>> = {
-  sh: "bash", shell: "bash", console: "bash", zsh: "bash", js: "javascript", jsx: "javascript", ts: "typescript",
-  tsx: "typescript", py: "python", rs: "rust", yml: "yaml", golang: "go", htm: "html", svg: "xml", jsonc: "json",
+  sh: "bash",
+  shell: "bash",
+  console: "bash",
+  zsh: "bash",
+  js: "javascript",
+  jsx: "javascript",
+  ts: "typescript",
+  tsx: "typescript",
+  py: "python",
+  rs: "rust",
+  yml: "yaml",
+  golang: "go",
+  htm: "html",
+  svg: "xml",
+  jsonc: "json",
 };
 
 const KINDS: Readonly<Record<string, ColouredPiece["kind"]>> = {
@@ -69,7 +82,12 @@ export async function colourCode(text: string, language: string): Promise<readon
       await core.loadLanguage(load());
       loaded.add(name);
     }
-    const { tokens } = core.codeToTokens(text, { lang: name, theme: "page", tokenizeTimeLimit: 30, tokenizeMaxLineLength: 2_000 });
+    const { tokens } = core.codeToTokens(text, {
+      lang: name,
+      theme: "page",
+      tokenizeTimeLimit: 30,
+      tokenizeMaxLineLength: 2_000,
+    });
     return tokens.map((line) => line.map((token) => ({ text: token.content, kind: KINDS[token.color ?? ""] ?? "" })));
   } catch {
     return null;

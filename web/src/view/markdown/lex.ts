@@ -35,7 +35,8 @@ export interface Block {
 type Links = TokensList["links"];
 
 const BLOCK_MATH = /^ {0,3}(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])[ \t]*(?:\n|$)/;
-const INLINE_MATH = /^(?:\$\$([^$\n](?:[^$]|\$(?!\$))*?)\$\$|\\\(((?:[^\n]|\n(?!\n))+?)\\\)|\\\[((?:[^\n]|\n(?!\n))+?)\\\])/;
+const INLINE_MATH =
+  /^(?:\$\$([^$\n](?:[^$]|\$(?!\$))*?)\$\$|\\\(((?:[^\n]|\n(?!\n))+?)\\\)|\\\[((?:[^\n]|\n(?!\n))+?)\\\])/;
 
 const marked = new Marked({
   gfm: true,
@@ -97,7 +98,15 @@ export class MarkdownReader {
     const kept = grows ? this.blocks.filter((block) => block.isDone) : [];
     const last = kept.at(-1);
     const begin = last ? last.at + last.raw.length : 0;
-    this.blocks = [...kept, ...this.split(text.slice(begin), begin, isWhole, kept.flatMap((block) => block.depth || []))];
+    this.blocks = [
+      ...kept,
+      ...this.split(
+        text.slice(begin),
+        begin,
+        isWhole,
+        kept.flatMap((block) => block.depth || []),
+      ),
+    ];
     this.text = text;
     this.isWhole = isWhole;
     return this.blocks;
@@ -117,7 +126,13 @@ export class MarkdownReader {
       // The lexer normalizes line ends and tabs, so a part that differs in length is one block.
       for (const token of lexer.blockTokens(part.text, [])) {
         const depth = token.type === "heading" ? Number(token.depth) : 0;
-        found.push({ at, raw: token.raw, isPlain: false, isBlank: token.type === "space" || token.type === "def", depth });
+        found.push({
+          at,
+          raw: token.raw,
+          isPlain: false,
+          isBlank: token.type === "space" || token.type === "def",
+          depth,
+        });
         at += token.raw.length;
         rest -= token.raw.length;
       }

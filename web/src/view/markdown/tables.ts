@@ -13,7 +13,9 @@ export const tableTexts = (token: TableToken): TableTexts => [
 ];
 
 export function tableAsMarkdown(rows: TableTexts): string {
-  const lines = rows.map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`);
+  const lines = rows.map(
+    (row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`,
+  );
   const rule = `|${(rows[0] ?? []).map(() => " --- |").join("")}`;
   return [lines[0] ?? "", rule, ...lines.slice(1)].join("\n");
 }
@@ -29,7 +31,8 @@ function csvCell(source: string): string {
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-export const tableAsCsv = (rows: TableTexts): string => `${rows.map((row) => row.map(csvCell).join(",")).join("\r\n")}\r\n`;
+export const tableAsCsv = (rows: TableTexts): string =>
+  `${rows.map((row) => row.map(csvCell).join(",")).join("\r\n")}\r\n`;
 
 /** Copies a rendered table as formatted text, without classes and buttons. */
 export function copyFormatted(table: HTMLTableElement): void {

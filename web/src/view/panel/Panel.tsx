@@ -58,7 +58,12 @@ export function Panel({ conversation, turn, citations, view, onView, onEditPlan 
       <TabProvider selectedId={tab} setSelectedId={(id) => onView({ ...view, tab: toTab(id), lane: null })}>
         <TabList className={styles.tabs}>
           <Tab id="plan" className={styles.tab}>
-            {words.plan.tab} {steps.length > 0 ? <span className={styles.count}>{done}/{steps.length}</span> : null}
+            {words.plan.tab}{" "}
+            {steps.length > 0 ? (
+              <span className={styles.count}>
+                {done}/{steps.length}
+              </span>
+            ) : null}
           </Tab>
           <Tab id="files" className={styles.tab}>
             {words.files.tab} {files.length > 0 ? <span className={styles.count}>{files.length}</span> : null}
@@ -72,7 +77,12 @@ export function Panel({ conversation, turn, citations, view, onView, onEditPlan 
         </TabList>
         <TabPanel tabId="plan" className={styles.board}>
           {view.lane && laneRun ? (
-            <LaneView run={laneRun} path={view.lane.path} onOpen={openLane} onBack={() => onView({ ...view, lane: null })} />
+            <LaneView
+              run={laneRun}
+              path={view.lane.path}
+              onOpen={openLane}
+              onBack={() => onView({ ...view, lane: null })}
+            />
           ) : run ? (
             <>
               <PlanPanel run={run} onOpenLane={openLane} />

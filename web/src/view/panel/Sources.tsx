@@ -28,8 +28,17 @@ export function Sources({ citations, sources, chosen }: SourcesProps): ReactNode
           <h3 className={styles.heading}>{words.sources.cited}</h3>
           <ol className={styles.sources}>
             {[...citations.values()].map((citation) => (
-              <li key={citation.n} data-source={citation.n} className={citation.n === chosen ? styles.chosen : undefined}>
-                <SourceView number={citation.n} title={citation.title} url={citation.url} excerpt={sources.get(citation.url)?.excerpt ?? ""} />
+              <li
+                key={citation.n}
+                data-source={citation.n}
+                className={citation.n === chosen ? styles.chosen : undefined}
+              >
+                <SourceView
+                  number={citation.n}
+                  title={citation.title}
+                  url={citation.url}
+                  excerpt={sources.get(citation.url)?.excerpt ?? ""}
+                />
               </li>
             ))}
           </ol>
@@ -51,7 +60,17 @@ export function Sources({ citations, sources, chosen }: SourcesProps): ReactNode
   );
 }
 
-function SourceView({ number, title, url, excerpt }: { number: number | null; title: string; url: string; excerpt: string }): ReactNode {
+function SourceView({
+  number,
+  title,
+  url,
+  excerpt,
+}: {
+  number: number | null;
+  title: string;
+  url: string;
+  excerpt: string;
+}): ReactNode {
   const address = allowedAddress(url);
   const name = <bdi>{title || url}</bdi>;
   return (

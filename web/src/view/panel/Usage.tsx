@@ -42,7 +42,9 @@ export function Usage({ run, budget }: UsageProps): ReactNode {
       <table className={styles.lanes}>
         <thead>
           <tr>
-            <th scope="col"><span className="unseen">{words.plan.agent}</span></th>
+            <th scope="col">
+              <span className="unseen">{words.plan.agent}</span>
+            </th>
             <th scope="col">{words.usage.tokens}</th>
             <th scope="col">{words.usage.money}</th>
           </tr>
@@ -61,7 +63,12 @@ function Summary({ run, words }: { run: Run; words: Words }): ReactNode {
   const totals = totalsBelow(run, "");
   return (
     <p className={styles.summary}>
-      {[words.usage.modelCalls(totals.modelCalls), words.usage.toolCallCount(totals.toolCalls), words.usage.tokenCount(formatTokens(totals.tokens)), totals.microUsd === null ? "" : formatMoney(totals.microUsd)]
+      {[
+        words.usage.modelCalls(totals.modelCalls),
+        words.usage.toolCallCount(totals.toolCalls),
+        words.usage.tokenCount(formatTokens(totals.tokens)),
+        totals.microUsd === null ? "" : formatMoney(totals.microUsd),
+      ]
         .filter(Boolean)
         .join(" · ")}
     </p>
@@ -76,7 +83,15 @@ function AmountView({ amount, words }: { amount: Amount; words: Words }): ReactN
         <span>{name}</span>
         <span>{limit === null ? format(spent) : words.usage.of(format(spent), format(limit))}</span>
       </div>
-      {limit === null ? null : <meter className={styles.meter} min={0} max={Math.max(1, limit)} value={Math.min(spent, limit)} aria-label={name} />}
+      {limit === null ? null : (
+        <meter
+          className={styles.meter}
+          min={0}
+          max={Math.max(1, limit)}
+          value={Math.min(spent, limit)}
+          aria-label={name}
+        />
+      )}
     </div>
   );
 }

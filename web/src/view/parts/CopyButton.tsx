@@ -12,7 +12,10 @@ export function CopyButton({ text, label }: { text: () => string; label?: string
     return () => clearTimeout(timer);
   }, [isCopied]);
   const copy = (): void => {
-    navigator.clipboard.writeText(text()).then(() => setIsCopied(true), () => undefined);
+    navigator.clipboard.writeText(text()).then(
+      () => setIsCopied(true),
+      () => undefined,
+    );
   };
   return (
     <button type="button" className={styles.quiet} aria-label={label} onClick={copy}>

@@ -17,7 +17,17 @@ const PATHS = {
 /** A sign of a button that has a name in words beside it or for screen readers. */
 export function Icon({ name }: { name: keyof typeof PATHS }): ReactNode {
   return (
-    <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true" fill="none" stroke="currentColor" strokeWidth={name === "more" ? 2.4 : 1.6} strokeLinecap="round" strokeLinejoin="round">
+    <svg
+      viewBox="0 0 20 20"
+      width="18"
+      height="18"
+      aria-hidden="true"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth={name === "more" ? 2.4 : 1.6}
+      strokeLinecap="round"
+      strokeLinejoin="round"
+    >
       <path d={PATHS[name]} />
     </svg>
   );

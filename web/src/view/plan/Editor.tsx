@@ -24,12 +24,20 @@ export function Editor({ steps, original, onChange }: EditorProps): ReactNode {
   const latest = useRef(steps);
   latest.current = steps;
   const focusStep = (key: string): void => {
-    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>(`[data-step="${CSS.escape(key)}"] textarea`)?.focus());
+    requestAnimationFrame(() =>
+      list.current?.querySelector<HTMLElement>(`[data-step="${CSS.escape(key)}"] textarea`)?.focus(),
+    );
   };
   const change = (key: string, part: Partial<EditStep>): void =>
     onChange(latest.current.map((step) => (step.key === key ? { ...step, ...part } : step)));
   const move = (key: string, by: -1 | 1): void => {
-    onChange(movedStep(latest.current, latest.current.findIndex((step) => step.key === key), by));
+    onChange(
+      movedStep(
+        latest.current,
+        latest.current.findIndex((step) => step.key === key),
+        by,
+      ),
+    );
     focusStep(key);
   };
   const add = (at: number, after: string | null): void => {
@@ -65,7 +73,12 @@ export function Editor({ steps, original, onChange }: EditorProps): ReactNode {
 
 function isChanged(step: EditStep, original: readonly EditStep[]): boolean {
   const before = original.find((other) => other.key === step.key);
-  return before === undefined || before.details !== step.details || before.agent !== step.agent || before.dependsOn.join() !== step.dependsOn.join();
+  return (
+    before === undefined ||
+    before.details !== step.details ||
+    before.agent !== step.agent ||
+    before.dependsOn.join() !== step.dependsOn.join()
+  );
 }
 
 interface EditorStepProps {
@@ -81,7 +94,18 @@ interface EditorStepProps {
   readonly onRemove: () => void;
 }
 
-const EditorStep = memo(function EditorStep({ step, number, isFirst, isLast, isChanged: hasChanged, others, onChange, onMove, onAdd, onRemove }: EditorStepProps): ReactNode {
+const EditorStep = memo(function EditorStep({
+  step,
+  number,
+  isFirst,
+  isLast,
+  isChanged: hasChanged,
+  others,
+  onChange,
+  onMove,
+  onAdd,
+  onRemove,
+}: EditorStepProps): ReactNode {
   const words = useWords();
   const name = words.plan.stepLabel(number);
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -100,15 +124,15 @@ const EditorStep = memo(function EditorStep({ step, number, isFirst, isLast, isC
           </p>
         ) : (
           <>
-          {step.stage ? <p className={styles.stage}>{step.stage}</p> : null}
-          <textarea
-            className={`${parts.field} ${hasChanged ? parts.isChanged : ""}`}
-            aria-label={name}
-            rows={Math.min(5, Math.max(1, Math.ceil(step.details.length / 60)))}
-            maxLength={LONGEST_STEP}
-            value={step.details}
-            onChange={(event) => onChange(step.key, { details: event.target.value })}
-          />
+            {step.stage ? <p className={styles.stage}>{step.stage}</p> : null}
+            <textarea
+              className={`${parts.field} ${hasChanged ? parts.isChanged : ""}`}
+              aria-label={name}
+              rows={Math.min(5, Math.max(1, Math.ceil(step.details.length / 60)))}
+              maxLength={LONGEST_STEP}
+              value={step.details}
+              onChange={(event) => onChange(step.key, { details: event.target.value })}
+            />
           </>
         )}
         {step.hasBegun ? null : (
@@ -122,10 +146,40 @@ const EditorStep = memo(function EditorStep({ step, number, isFirst, isLast, isC
               onChange={(event) => onChange(step.key, { agent: event.target.value })}
             />
             <span className={styles.editorActs}>
-              <button type="button" className={styles.small} aria-label={`${words.plan.moveUp}: ${name}`} disabled={isFirst} onClick={() => onMove(step.key, -1)}><Icon name="up" /></button>
-              <button type="button" className={styles.small} aria-label={`${words.plan.moveDown}: ${name}`} disabled={isLast} onClick={() => onMove(step.key, 1)}><Icon name="lower" /></button>
-              <button type="button" className={styles.small} aria-label={`${words.plan.addAfter}: ${name}`} onClick={onAdd}><Icon name="plus" /></button>
-              <button type="button" className={styles.small} aria-label={`${words.plan.removeStep}: ${name}`} onClick={onRemove}><Icon name="close" /></button>
+              <button
+                type="button"
+                className={styles.small}
+                aria-label={`${words.plan.moveUp}: ${name}`}
+                disabled={isFirst}
+                onClick={() => onMove(step.key, -1)}
+              >
+                <Icon name="up" />
+              </button>
+              <button
+                type="button"
+                className={styles.small}
+                aria-label={`${words.plan.moveDown}: ${name}`}
+                disabled={isLast}
+                onClick={() => onMove(step.key, 1)}
+              >
+                <Icon name="lower" />
+              </button>
+              <button
+                type="button"
+                className={styles.small}
+                aria-label={`${words.plan.addAfter}: ${name}`}
+                onClick={onAdd}
+              >
+                <Icon name="plus" />
+              </button>
+              <button
+                type="button"
+                className={styles.small}
+                aria-label={`${words.plan.removeStep}: ${name}`}
+                onClick={onRemove}
+              >
+                <Icon name="close" />
+              </button>
             </span>
           </div>
         )}
@@ -139,7 +193,10 @@ function After({ step, others, onChange }: Pick<EditorStepProps, "step" | "other
   const words = useWords();
   const numbers = others.flatMap((other, index) => (step.dependsOn.includes(other.key) ? [index + 1] : []));
   return (
-    <MenuProvider values={{ after: [...step.dependsOn] }} setValues={(values) => onChange(step.key, { dependsOn: toTexts(values.after) })}>
+    <MenuProvider
+      values={{ after: [...step.dependsOn] }}
+      setValues={(values) => onChange(step.key, { dependsOn: toTexts(values.after) })}
+    >
       <MenuButton className={styles.after}>
         {words.plan.dependsOn} {numbers.length > 0 ? numbers.join(", ") : "–"}
       </MenuButton>
@@ -159,4 +216,5 @@ function After({ step, others, onChange }: Pick<EditorStepProps, "step" | "other
   );
 }
 
-const toTexts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
+const toTexts = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];

@@ -79,7 +79,12 @@ export function PlanDialog({ onClose }: { onClose: () => void }): ReactNode {
             {words.plan.takeTheirs}
           </button>
         ) : null}
-        <button type="button" className={`${parts.button} ${parts.go}`} disabled={isWrong || isSaving} onClick={() => save(conflict ? conflict.version : null)}>
+        <button
+          type="button"
+          className={`${parts.button} ${parts.go}`}
+          disabled={isWrong || isSaving}
+          onClick={() => save(conflict ? conflict.version : null)}
+        >
           {isSaving ? words.plan.saving : conflict ? words.plan.keepYours : words.page.save}
         </button>
       </div>
@@ -88,7 +93,11 @@ export function PlanDialog({ onClose }: { onClose: () => void }): ReactNode {
 }
 
 function mergeBegun(steps: readonly EditStep[], current: readonly PlanStep[]): readonly EditStep[] {
-  const begun = new Map(toEditSteps(current).filter((step) => step.hasBegun).map((step) => [step.key, step]));
+  const begun = new Map(
+    toEditSteps(current)
+      .filter((step) => step.hasBegun)
+      .map((step) => [step.key, step]),
+  );
   const merged = steps.map((step) => (step.hasBegun ? step : (begun.get(step.key) ?? step)));
   return merged.every((step, index) => step === steps[index]) ? steps : merged;
 }

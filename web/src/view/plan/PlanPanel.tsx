@@ -99,13 +99,28 @@ const StepCard = memo(function StepCard({ run, step, onOpenLane }: PlanPanelProp
   const line = lane ? lastLine(lane) : step.note;
   const body = (
     <>
-      <Mark kind={mark} label={isAsking ? words.plan.asksYou : mark === "skip" ? words.talk.turnStatus.stopped : words.plan.status[step.status]} />
+      <Mark
+        kind={mark}
+        label={
+          isAsking
+            ? words.plan.asksYou
+            : mark === "skip"
+              ? words.talk.turnStatus.stopped
+              : words.plan.status[step.status]
+        }
+      />
       <span className={styles.body}>
         <span className={styles.name}>{step.stage || step.details}</span>
         {step.stage ? <span className={styles.details}>{step.details}</span> : null}
         <span className={styles.facts}>
-          {isAsking ? <span className={styles.asks}>{words.plan.asksYou}</span> : <span>{stateWords(step, run, words)}</span>}
-          {lane ? <span>{formatClock((lane.endedAtMs ?? (isRunning ? now : run.lastEventAtMs)) - lane.startedAtMs)}</span> : null}
+          {isAsking ? (
+            <span className={styles.asks}>{words.plan.asksYou}</span>
+          ) : (
+            <span>{stateWords(step, run, words)}</span>
+          )}
+          {lane ? (
+            <span>{formatClock((lane.endedAtMs ?? (isRunning ? now : run.lastEventAtMs)) - lane.startedAtMs)}</span>
+          ) : null}
           {totals && totals.tokens > 0 ? <span>{formatTokens(totals.tokens)}</span> : null}
           {totals && totals.microUsd !== null ? <span>{formatMoney(totals.microUsd)}</span> : null}
         </span>

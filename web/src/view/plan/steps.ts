@@ -32,7 +32,15 @@ let newSteps = 0;
 
 export function newStep(after: string | null): EditStep {
   newSteps += 1;
-  return { key: `new-${newSteps}`, id: null, stage: "", details: "", dependsOn: after === null ? [] : [after], agent: "", hasBegun: false };
+  return {
+    key: `new-${newSteps}`,
+    id: null,
+    stage: "",
+    details: "",
+    dependsOn: after === null ? [] : [after],
+    agent: "",
+    hasBegun: false,
+  };
 }
 
 /** Removes a step; the steps after it then follow the steps before it. */
@@ -43,7 +51,10 @@ export function withoutStep(steps: readonly EditStep[], key: string): readonly E
     .filter((step) => step.key !== key)
     .map((step) =>
       step.dependsOn.includes(key)
-        ? { ...step, dependsOn: [...new Set([...step.dependsOn.filter((other) => other !== key), ...removed.dependsOn])] }
+        ? {
+            ...step,
+            dependsOn: [...new Set([...step.dependsOn.filter((other) => other !== key), ...removed.dependsOn])],
+          }
         : step,
     );
 }

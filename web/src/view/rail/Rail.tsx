@@ -13,7 +13,8 @@ import { RemoveDialog, RenameDialog } from "./dialogs";
 import { type GroupName, groupConversations } from "./groups";
 import styles from "./rail.module.css";
 
-type RailRow = { readonly kind: "group"; readonly name: GroupName } | { readonly kind: "item"; readonly item: ConversationSummary };
+type RailRow =
+  { readonly kind: "group"; readonly name: GroupName } | { readonly kind: "item"; readonly item: ConversationSummary };
 
 /** The list of conversations. `onNavigate` closes the list where it covers the page. */
 export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
@@ -77,7 +78,12 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
       </VList>
       <div className={styles.foot}>
         {list.hasMore ? (
-          <button type="button" className={parts.quiet} onClick={actions.loadMoreConversations} disabled={list.isLoading}>
+          <button
+            type="button"
+            className={parts.quiet}
+            onClick={actions.loadMoreConversations}
+            disabled={list.isLoading}
+          >
             {words.rail.loadMore}
           </button>
         ) : null}

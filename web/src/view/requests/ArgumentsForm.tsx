@@ -50,12 +50,24 @@ export function ArgumentsForm({ original, schema, value, onChange, onWrong }: Ar
   return (
     <div className={styles.form}>
       <div className={styles.choice} role="group">
-        <button type="button" aria-pressed={!isJson} onClick={() => choose(false)}>{words.requests.asForm}</button>
-        <button type="button" aria-pressed={isJson} onClick={() => choose(true)}>{words.requests.asJson}</button>
+        <button type="button" aria-pressed={!isJson} onClick={() => choose(false)}>
+          {words.requests.asForm}
+        </button>
+        <button type="button" aria-pressed={isJson} onClick={() => choose(true)}>
+          {words.requests.asJson}
+        </button>
       </div>
       {isJson ? (
         <>
-          <textarea className={`${parts.field} ${parts.isCode} ${isJsonWrong ? parts.isWrong : ""}`} aria-label={words.work.arguments} aria-invalid={isJsonWrong} rows={10} value={json} spellCheck={false} onChange={(event) => changeJson(event.target.value)} />
+          <textarea
+            className={`${parts.field} ${parts.isCode} ${isJsonWrong ? parts.isWrong : ""}`}
+            aria-label={words.work.arguments}
+            aria-invalid={isJsonWrong}
+            rows={10}
+            value={json}
+            spellCheck={false}
+            onChange={(event) => changeJson(event.target.value)}
+          />
           {isJsonWrong ? <span className={styles.wrong}>{words.requests.badJson}</span> : null}
         </>
       ) : (

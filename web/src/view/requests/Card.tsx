@@ -60,14 +60,34 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
           <Hidden text={state.reasoning} />
         </div>
       ) : null}
-      <CardBody kind={kind} request={request} value={value} onChange={(next) => setEdit({ value: next })} onWrong={(next) => setEdit({ isWrong: next })} answer={said} onAnswer={setSaid} />
+      <CardBody
+        kind={kind}
+        request={request}
+        value={value}
+        onChange={(next) => setEdit({ value: next })}
+        onWrong={(next) => setEdit({ isWrong: next })}
+        answer={said}
+        onAnswer={setSaid}
+      />
       <Facts state={state} />
       {progress?.error ? <ErrorBox error={progress.error} /> : null}
       {isSaying && labels.say ? (
         <div className={styles.say}>
-          <textarea className={parts.field} aria-label={words.requests.sayLabel} value={said} rows={3} autoFocus onChange={(event) => setSaid(event.target.value)} />
+          <textarea
+            className={parts.field}
+            aria-label={words.requests.sayLabel}
+            value={said}
+            rows={3}
+            autoFocus
+            onChange={(event) => setSaid(event.target.value)}
+          />
           <div className={styles.acts}>
-            <button type="button" className={`${parts.button} ${parts.go}`} disabled={!said.trim() || isSending} onClick={() => decide({ kind: "say", text: said.trim() })}>
+            <button
+              type="button"
+              className={`${parts.button} ${parts.go}`}
+              disabled={!said.trim() || isSending}
+              onClick={() => decide({ kind: "say", text: said.trim() })}
+            >
               {words.requests.saySend}
             </button>
             <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => setIsSaying(false)}>
@@ -78,11 +98,21 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
       ) : (
         <div className={styles.acts}>
           {kind === "ask" ? (
-            <button type="button" className={`${parts.button} ${parts.go}`} disabled={!said.trim() || isSending} onClick={() => decide({ kind: "say", text: said.trim() })}>
+            <button
+              type="button"
+              className={`${parts.button} ${parts.go}`}
+              disabled={!said.trim() || isSending}
+              onClick={() => decide({ kind: "say", text: said.trim() })}
+            >
               {words.requests.sendAnswer}
             </button>
           ) : (
-            <button type="button" className={`${parts.button} ${parts.go}`} disabled={isWrong || isSending} onClick={() => decide(isChanged ? { kind: "modify", parameters: value } : { kind: "confirm" })}>
+            <button
+              type="button"
+              className={`${parts.button} ${parts.go}`}
+              disabled={isWrong || isSending}
+              onClick={() => decide(isChanged ? { kind: "modify", parameters: value } : { kind: "confirm" })}
+            >
               {isSending ? words.requests.sending : isChanged ? labels.modify : labels.confirm}
             </button>
           )}
@@ -90,7 +120,12 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
             {labels.skip}
           </button>
           {labels.say ? (
-            <button type="button" className={`${parts.button} ${parts.plain}`} disabled={isSending} onClick={() => isArmed() && setIsSaying(true)}>
+            <button
+              type="button"
+              className={`${parts.button} ${parts.plain}`}
+              disabled={isSending}
+              onClick={() => isArmed() && setIsSaying(true)}
+            >
               {labels.say}
             </button>
           ) : null}
@@ -147,7 +182,9 @@ export function ResolvedLine({ run, state }: { run: Run; state: RequestState }):
     : resolution.via === "link"
       ? words.requests.byLink
       : resolution.by
-        ? isMe(resolution.by) ? words.requests.byYou : words.requests.by(resolution.by)
+        ? isMe(resolution.by)
+          ? words.requests.byYou
+          : words.requests.by(resolution.by)
         : resolution.response_id
           ? ""
           : words.requests.timeout;

@@ -29,26 +29,53 @@ export function CardBody({ kind, request, value, onChange, onWrong, answer, onAn
   switch (request.about) {
     case "call":
       if (kind === "ask") return <Questions parameters={request.arguments} answer={answer} onAnswer={onAnswer} />;
-      if (kind === "plan") return <PlanArguments value={value} original={request.arguments} onChange={onChange} onWrong={onWrong} />;
-      return <ArgumentsForm original={request.arguments} schema={schemaOf(request)} value={value} onChange={onChange} onWrong={onWrong} />;
+      if (kind === "plan")
+        return <PlanArguments value={value} original={request.arguments} onChange={onChange} onWrong={onWrong} />;
+      return (
+        <ArgumentsForm
+          original={request.arguments}
+          schema={schemaOf(request)}
+          value={value}
+          onChange={onChange}
+          onWrong={onWrong}
+        />
+      );
     case "call_interrupt":
       return (
         <>
           <p className={styles.say}>{request.interrupt.message}</p>
-          <ArgumentsForm original={request.arguments} schema={schemaOf(request)} value={value} onChange={onChange} onWrong={onWrong} />
+          <ArgumentsForm
+            original={request.arguments}
+            schema={schemaOf(request)}
+            value={value}
+            onChange={onChange}
+            onWrong={onWrong}
+          />
         </>
       );
     case "model_interrupt":
       return <p className={styles.say}>{request.interrupt.message}</p>;
     case "step_review":
-      return <LongText label={words.requests.details} text={textOf(value.details)} original={request.details} onChange={(details) => onChange({ details })} />;
+      return (
+        <LongText
+          label={words.requests.details}
+          text={textOf(value.details)}
+          original={request.details}
+          onChange={(details) => onChange({ details })}
+        />
+      );
     case "result_review":
       return <Result request={request} value={value} onChange={onChange} />;
     case "budget_extension":
       return (
         <>
           <p className={styles.say}>{sentenceOfCode(request.used_up.code, request.used_up.detail, language)}</p>
-          <Offer value={value} original={{ tokens: request.offer.tokens, micro_usd: request.offer.micro_usd }} onChange={onChange} onWrong={onWrong} />
+          <Offer
+            value={value}
+            original={{ tokens: request.offer.tokens, micro_usd: request.offer.micro_usd }}
+            onChange={onChange}
+            onWrong={onWrong}
+          />
         </>
       );
   }
@@ -56,7 +83,17 @@ export function CardBody({ kind, request, value, onChange, onWrong, answer, onAn
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-function LongText({ label, text, original, onChange }: { label: string; text: string; original: string; onChange: (text: string) => void }): ReactNode {
+function LongText({
+  label,
+  text,
+  original,
+  onChange,
+}: {
+  label: string;
+  text: string;
+  original: string;
+  onChange: (text: string) => void;
+}): ReactNode {
   return (
     <div className={styles.form}>
       <textarea
@@ -71,7 +108,15 @@ function LongText({ label, text, original, onChange }: { label: string; text: st
   );
 }
 
-function Questions({ parameters, answer, onAnswer }: { parameters: unknown; answer: string; onAnswer: (text: string) => void }): ReactNode {
+function Questions({
+  parameters,
+  answer,
+  onAnswer,
+}: {
+  parameters: unknown;
+  answer: string;
+  onAnswer: (text: string) => void;
+}): ReactNode {
   const words = useWords();
   const list = isObject(parameters) && Array.isArray(parameters.questions) ? parameters.questions : [parameters];
   return (
@@ -87,12 +132,27 @@ function Questions({ parameters, answer, onAnswer }: { parameters: unknown; answ
           );
         })}
       </ol>
-      <textarea className={parts.field} aria-label={words.requests.answer} placeholder={words.requests.answer} rows={3} value={answer} onChange={(event) => onAnswer(event.target.value)} />
+      <textarea
+        className={parts.field}
+        aria-label={words.requests.answer}
+        placeholder={words.requests.answer}
+        rows={3}
+        value={answer}
+        onChange={(event) => onAnswer(event.target.value)}
+      />
     </div>
   );
 }
 
-function Result({ request, value, onChange }: { request: Extract<HumanRequest, { about: "result_review" }>; value: JsonObject; onChange: (value: JsonObject) => void }): ReactNode {
+function Result({
+  request,
+  value,
+  onChange,
+}: {
+  request: Extract<HumanRequest, { about: "result_review" }>;
+  value: JsonObject;
+  onChange: (value: JsonObject) => void;
+}): ReactNode {
   const words = useWords();
   const [isEditing, setIsEditing] = useState(false);
   const text = textOf(value.text);
@@ -100,7 +160,12 @@ function Result({ request, value, onChange }: { request: Extract<HumanRequest, {
     <>
       <p className={styles.subject}>{request.details}</p>
       {isEditing ? (
-        <LongText label={words.requests.resultText} text={text} original={request.text} onChange={(next) => onChange({ text: next })} />
+        <LongText
+          label={words.requests.resultText}
+          text={text}
+          original={request.text}
+          onChange={(next) => onChange({ text: next })}
+        />
       ) : (
         <div className={styles.resultText} tabIndex={0} role="region" aria-label={words.requests.resultText}>
           <Markdown text={text} isWhole isSmall />
@@ -112,21 +177,34 @@ function Result({ request, value, onChange }: { request: Extract<HumanRequest, {
           {isEditing ? words.files.rendered : words.talk.takeBack}
         </button>
         {(request.files ?? []).map((name) => (
-          <span key={name} className={styles.fileName}>{name}</span>
+          <span key={name} className={styles.fileName}>
+            {name}
+          </span>
         ))}
       </div>
     </>
   );
 }
 
-function Offer({ value, original, onChange, onWrong }: { value: JsonObject; original: { tokens: number; micro_usd: number }; onChange: (value: JsonObject) => void; onWrong: (isWrong: boolean) => void }): ReactNode {
+function Offer({
+  value,
+  original,
+  onChange,
+  onWrong,
+}: {
+  value: JsonObject;
+  original: { tokens: number; micro_usd: number };
+  onChange: (value: JsonObject) => void;
+  onWrong: (isWrong: boolean) => void;
+}): ReactNode {
   const words = useWords();
   const [tokens, setTokens] = useState(String(original.tokens));
   const [dollars, setDollars] = useState(String(original.micro_usd / 1_000_000));
   const change = (nextTokens: string, nextDollars: string): void => {
     const count = Number(nextTokens);
     const money = Math.round(Number(nextDollars) * 1_000_000);
-    const isRight = Number.isInteger(count) && count >= 0 && count <= original.tokens && money >= 0 && money <= original.micro_usd;
+    const isRight =
+      Number.isInteger(count) && count >= 0 && count <= original.tokens && money >= 0 && money <= original.micro_usd;
     onWrong(!isRight);
     if (isRight) onChange({ ...value, tokens: count, micro_usd: money });
   };
@@ -135,13 +213,29 @@ function Offer({ value, original, onChange, onWrong }: { value: JsonObject; orig
       {original.tokens > 0 ? (
         <label className={styles.field}>
           <span>{words.requests.tokensField}</span>
-          <input className={`${parts.field} ${value.tokens === original.tokens ? "" : parts.isChanged}`} inputMode="numeric" value={tokens} onChange={(event) => { setTokens(event.target.value); change(event.target.value, dollars); }} />
+          <input
+            className={`${parts.field} ${value.tokens === original.tokens ? "" : parts.isChanged}`}
+            inputMode="numeric"
+            value={tokens}
+            onChange={(event) => {
+              setTokens(event.target.value);
+              change(event.target.value, dollars);
+            }}
+          />
         </label>
       ) : null}
       {original.micro_usd > 0 ? (
         <label className={styles.field}>
           <span>{words.requests.moneyField}</span>
-          <input className={`${parts.field} ${value.micro_usd === original.micro_usd ? "" : parts.isChanged}`} inputMode="decimal" value={dollars} onChange={(event) => { setDollars(event.target.value); change(tokens, event.target.value); }} />
+          <input
+            className={`${parts.field} ${value.micro_usd === original.micro_usd ? "" : parts.isChanged}`}
+            inputMode="decimal"
+            value={dollars}
+            onChange={(event) => {
+              setDollars(event.target.value);
+              change(tokens, event.target.value);
+            }}
+          />
         </label>
       ) : null}
     </div>

@@ -57,7 +57,12 @@ function Single(props: FieldProps): ReactNode {
         <div className={styles.below}>
           {typeof value === "string" ? <Hidden text={value} /> : null}
           {isChanged ? (
-            <button type="button" className={parts.quiet} aria-label={`${words.requests.undo}: ${name}`} onClick={() => onChange(original)}>
+            <button
+              type="button"
+              className={parts.quiet}
+              aria-label={`${words.requests.undo}: ${name}`}
+              onClick={() => onChange(original)}
+            >
               {words.requests.undo}
             </button>
           ) : null}
@@ -68,7 +73,16 @@ function Single(props: FieldProps): ReactNode {
   );
 }
 
-function Control({ id, schema, value, onChange, onWrong, path, isRequired, isChanged }: FieldProps & { id: string; isChanged: boolean }): ReactNode {
+function Control({
+  id,
+  schema,
+  value,
+  onChange,
+  onWrong,
+  path,
+  isRequired,
+  isChanged,
+}: FieldProps & { id: string; isChanged: boolean }): ReactNode {
   const words = useWords();
   const look = `${parts.field} ${isChanged ? parts.isChanged : ""}`;
   if (schema.options) {
@@ -80,7 +94,9 @@ function Control({ id, schema, value, onChange, onWrong, path, isRequired, isCha
         value={value === undefined ? "" : String(value)}
         onChange={(event) => onChange(options.find((option) => String(option) === event.target.value))}
       >
-        {isRequired && options.includes(value as string | number) ? null : <option value="">{words.requests.unset}</option>}
+        {isRequired && options.includes(value as string | number) ? null : (
+          <option value="">{words.requests.unset}</option>
+        )}
         {options.map((option) => (
           <option key={String(option)}>{String(option)}</option>
         ))}
@@ -105,7 +121,13 @@ function Control({ id, schema, value, onChange, onWrong, path, isRequired, isCha
     const text = value ?? "";
     const change = (next: string): void => onChange(next === "" && value === undefined ? undefined : next);
     return text.length > LONG_TEXT || text.includes("\n") ? (
-      <textarea id={id} className={`${look} ${parts.isCode}`} rows={Math.min(10, Math.max(3, text.split("\n").length))} value={text} onChange={(event) => change(event.target.value)} />
+      <textarea
+        id={id}
+        className={`${look} ${parts.isCode}`}
+        rows={Math.min(10, Math.max(3, text.split("\n").length))}
+        value={text}
+        onChange={(event) => change(event.target.value)}
+      />
     ) : (
       <input id={id} className={look} value={text} onChange={(event) => change(event.target.value)} />
     );
@@ -114,7 +136,15 @@ function Control({ id, schema, value, onChange, onWrong, path, isRequired, isCha
 }
 
 /** A number or a JSON value: what is typed may be no value. */
-function Parsed({ id, look, schema, value, onChange, onWrong, path }: Pick<FieldProps, "schema" | "value" | "onChange" | "onWrong" | "path"> & { id: string; look: string }): ReactNode {
+function Parsed({
+  id,
+  look,
+  schema,
+  value,
+  onChange,
+  onWrong,
+  path,
+}: Pick<FieldProps, "schema" | "value" | "onChange" | "onWrong" | "path"> & { id: string; look: string }): ReactNode {
   const words = useWords();
   const [typed, setTyped] = useState<{ text: string; value: unknown; isWrong: boolean } | null>(null);
   const shown = value === undefined ? "" : JSON.stringify(value, null, 2);
@@ -132,11 +162,31 @@ function Parsed({ id, look, schema, value, onChange, onWrong, path }: Pick<Field
   return (
     <>
       {schema.type === "number" ? (
-        <input id={id} className={look2} inputMode="decimal" value={text} aria-invalid={isWrong} aria-describedby={isWrong ? errorId : undefined} onChange={(event) => change(event.target.value)} />
+        <input
+          id={id}
+          className={look2}
+          inputMode="decimal"
+          value={text}
+          aria-invalid={isWrong}
+          aria-describedby={isWrong ? errorId : undefined}
+          onChange={(event) => change(event.target.value)}
+        />
       ) : (
-        <textarea id={id} className={`${look2} ${parts.isCode}`} rows={Math.min(8, Math.max(2, text.split("\n").length))} value={text} aria-invalid={isWrong} aria-describedby={isWrong ? errorId : undefined} onChange={(event) => change(event.target.value)} />
+        <textarea
+          id={id}
+          className={`${look2} ${parts.isCode}`}
+          rows={Math.min(8, Math.max(2, text.split("\n").length))}
+          value={text}
+          aria-invalid={isWrong}
+          aria-describedby={isWrong ? errorId : undefined}
+          onChange={(event) => change(event.target.value)}
+        />
       )}
-      {isWrong ? <span id={errorId} className={styles.wrong}>{words.requests.badValue}</span> : null}
+      {isWrong ? (
+        <span id={errorId} className={styles.wrong}>
+          {words.requests.badValue}
+        </span>
+      ) : null}
     </>
   );
 }
@@ -154,7 +204,15 @@ function parse(text: string, schema: Schema): { value: unknown; isWrong: boolean
   }
 }
 
-function ObjectField({ name, schema, value, original, onChange, onWrong, path }: FieldProps & { value: Record<string, unknown> }): ReactNode {
+function ObjectField({
+  name,
+  schema,
+  value,
+  original,
+  onChange,
+  onWrong,
+  path,
+}: FieldProps & { value: Record<string, unknown> }): ReactNode {
   const before = isObject(original) ? original : {};
   return (
     <fieldset className={styles.nested}>
@@ -165,7 +223,14 @@ function ObjectField({ name, schema, value, original, onChange, onWrong, path }:
 }
 
 /** The fields of an object. */
-export function ObjectFields({ schema, value, original, onChange, onWrong, path }: {
+export function ObjectFields({
+  schema,
+  value,
+  original,
+  onChange,
+  onWrong,
+  path,
+}: {
   readonly schema: Schema;
   readonly value: Record<string, unknown>;
   readonly original: Record<string, unknown>;
@@ -186,18 +251,39 @@ export function ObjectFields({ schema, value, original, onChange, onWrong, path 
       onChange={(next) => {
         const { [name]: _, ...others } = value;
         // Keep the order of the fields.
-        onChange(next === undefined ? others : name in value ? { ...value, [name]: next } : { ...others, [name]: next });
+        onChange(
+          next === undefined ? others : name in value ? { ...value, [name]: next } : { ...others, [name]: next },
+        );
       }}
     />
   ));
 }
 
-function ArrayField({ name, schema, value, original, onChange, onWrong, path }: FieldProps & { value: readonly unknown[] }): ReactNode {
+function ArrayField({
+  name,
+  schema,
+  value,
+  original,
+  onChange,
+  onWrong,
+  path,
+}: FieldProps & { value: readonly unknown[] }): ReactNode {
   const words = useWords();
   const items = schema.items;
   const before: readonly unknown[] = Array.isArray(original) ? original : [];
   if (!items || value.length > 50) {
-    return <Single name={name} schema={{ ...schema, type: "any" }} value={value} original={original} onChange={onChange} onWrong={onWrong} path={path} isRequired />;
+    return (
+      <Single
+        name={name}
+        schema={{ ...schema, type: "any" }}
+        value={value}
+        original={original}
+        onChange={onChange}
+        onWrong={onWrong}
+        path={path}
+        isRequired
+      />
+    );
   }
   return (
     <fieldset className={styles.nested}>
@@ -214,7 +300,12 @@ function ArrayField({ name, schema, value, original, onChange, onWrong, path }: 
             onWrong={onWrong}
             onChange={(next) => onChange(value.map((other, at) => (at === index ? (next ?? null) : other)))}
           />
-          <button type="button" className={parts.quiet} aria-label={`${words.requests.removeItem}: ${name} ${index + 1}`} onClick={() => onChange(value.filter((_, at) => at !== index))}>
+          <button
+            type="button"
+            className={parts.quiet}
+            aria-label={`${words.requests.removeItem}: ${name} ${index + 1}`}
+            onClick={() => onChange(value.filter((_, at) => at !== index))}
+          >
             {words.requests.removeItem}
           </button>
         </div>

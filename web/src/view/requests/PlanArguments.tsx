@@ -45,7 +45,11 @@ function toSteps(parameters: JsonObject): readonly EditStep[] {
       id: null,
       stage: "",
       details,
-      dependsOn: Array.isArray(numbers) ? numbers.filter((number) => typeof number === "number" && number >= 1 && number <= steps.length).map((number) => `step-${number}`) : [],
+      dependsOn: Array.isArray(numbers)
+        ? numbers
+            .filter((number) => typeof number === "number" && number >= 1 && number <= steps.length)
+            .map((number) => `step-${number}`)
+        : [],
       agent: typeof agent === "string" ? agent : "",
       hasBegun: false,
     };

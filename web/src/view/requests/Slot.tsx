@@ -8,5 +8,9 @@ export function RequestSlot({ run, request }: { run: Run; request: string }): Re
   const progress = usePage((state) => conversationOf(state)?.sendingResponses.get(request) ?? null);
   const state = run.requests.get(request);
   if (!state) return null;
-  return state.isOpen ? <RequestCard run={run} state={state} progress={progress} /> : <ResolvedLine run={run} state={state} />;
+  return state.isOpen ? (
+    <RequestCard run={run} state={state} progress={progress} />
+  ) : (
+    <ResolvedLine run={run} state={state} />
+  );
 }

@@ -23,7 +23,8 @@ export function Tray({ run, onShow }: TrayProps): ReactNode {
   const open = openRequests(run).flatMap((id) => run.requests.get(id) ?? []);
   if (open.length === 0) return null;
   // Calls can be decided together; a question, a plan or a budget is decided on its own.
-  const areCalls = open.length > 1 && open.every((state) => kindOf(state.request) === "call" || kindOf(state.request) === "write");
+  const areCalls =
+    open.length > 1 && open.every((state) => kindOf(state.request) === "call" || kindOf(state.request) === "write");
   const groups = [...new Set(open.map((state) => state.group))];
   const decide = (kind: "confirm" | "skip"): void => {
     if (!isArmed()) return;
@@ -49,4 +50,3 @@ export function Tray({ run, onShow }: TrayProps): ReactNode {
     </div>
   );
 }
-

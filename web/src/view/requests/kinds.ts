@@ -4,14 +4,17 @@ import type { HumanRequest } from "../../store/types";
 import type { Words } from "../../words";
 import { isObject, type JsonObject } from "./schema";
 
-export type RequestKind = "write" | "call" | "plan" | "ask" | "call_interrupt" | "model_interrupt" | "step" | "result" | "budget";
+export type RequestKind =
+  "write" | "call" | "plan" | "ask" | "call_interrupt" | "model_interrupt" | "step" | "result" | "budget";
 
 export function kindOf(request: HumanRequest): RequestKind {
   switch (request.about) {
     case "call":
       if (request.tool === "ask_user") return "ask";
       if (request.tool === "planning") return planSteps(request.arguments) ? "plan" : "call";
-      return request.tool === "file_tool" && isObject(request.arguments) && request.arguments.command === "upload" ? "write" : "call";
+      return request.tool === "file_tool" && isObject(request.arguments) && request.arguments.command === "upload"
+        ? "write"
+        : "call";
     case "call_interrupt":
       return "call_interrupt";
     case "model_interrupt":
@@ -83,7 +86,12 @@ interface Labels {
 
 export function labelsOf(kind: RequestKind, words: Words): Labels {
   const { requests } = words;
-  const call: Labels = { confirm: requests.allow, modify: requests.allowChanged, skip: requests.skip, say: requests.say };
+  const call: Labels = {
+    confirm: requests.allow,
+    modify: requests.allowChanged,
+    skip: requests.skip,
+    say: requests.say,
+  };
   switch (kind) {
     case "write":
     case "call":
@@ -99,7 +107,12 @@ export function labelsOf(kind: RequestKind, words: Words): Labels {
     case "model_interrupt":
       return { confirm: requests.retry, modify: requests.retry, skip: requests.finishNow, say: null };
     case "result":
-      return { confirm: requests.accept, modify: requests.acceptChanged, skip: requests.skip, say: requests.repeatStep };
+      return {
+        confirm: requests.accept,
+        modify: requests.acceptChanged,
+        skip: requests.skip,
+        say: requests.repeatStep,
+      };
     case "budget":
       return { confirm: requests.extend, modify: requests.extend, skip: requests.finishNow, say: null };
   }

@@ -18,7 +18,15 @@ export type JsonObject = Record<string, unknown>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const ANY: Schema = { type: "any", description: "", options: null, properties: new Map(), required: new Set(), items: null, isWhole: false };
+const ANY: Schema = {
+  type: "any",
+  description: "",
+  options: null,
+  properties: new Map(),
+  required: new Set(),
+  items: null,
+  isWhole: false,
+};
 
 /** The deepest level of fields; deeper values are edited as JSON. */
 const DEEPEST = 6;
@@ -34,7 +42,13 @@ export function readSchema(source: unknown, depth = 0): Schema {
     const others = choices.filter((choice) => !(isObject(choice) && choice.type === "null"));
     return others.length === 1 ? { ...readSchema(others[0], depth), description } : { ...ANY, description };
   }
-  if (options) return { ...ANY, type: options.every((option) => typeof option === "number") ? "number" : "string", description, options };
+  if (options)
+    return {
+      ...ANY,
+      type: options.every((option) => typeof option === "number") ? "number" : "string",
+      description,
+      options,
+    };
   if (types.length !== 1) return { ...ANY, description };
   switch (types[0]) {
     case "string":
@@ -52,9 +66,14 @@ export function readSchema(source: unknown, depth = 0): Schema {
         type: isObject(source.properties) ? "object" : "any",
         description,
         properties: new Map(
-          Object.entries(isObject(source.properties) ? source.properties : {}).map(([name, field]) => [name, readSchema(field, depth + 1)]),
+          Object.entries(isObject(source.properties) ? source.properties : {}).map(([name, field]) => [
+            name,
+            readSchema(field, depth + 1),
+          ]),
         ),
-        required: new Set(Array.isArray(source.required) ? source.required.filter((name) => typeof name === "string") : []),
+        required: new Set(
+          Array.isArray(source.required) ? source.required.filter((name) => typeof name === "string") : [],
+        ),
       };
     default:
       return { ...ANY, description };
@@ -97,17 +116,22 @@ export function schemaOfValue(value: unknown, depth = 0): Schema {
 /** Completes a schema by the fields of a value that it does not name. */
 export function withFieldsOf(schema: Schema, value: JsonObject): Schema {
   const properties = new Map(schema.properties);
-  for (const [name, field] of Object.entries(value)) if (!properties.has(name)) properties.set(name, schemaOfValue(field, 1));
+  for (const [name, field] of Object.entries(value))
+    if (!properties.has(name)) properties.set(name, schemaOfValue(field, 1));
   return { ...schema, type: "object", properties };
 }
 
 /** Compares two JSON values by content; the order of fields does not count. */
 export function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
-  if (Array.isArray(left) && Array.isArray(right)) return left.length === right.length && left.every((item, index) => isSame(item, right[index]));
+  if (Array.isArray(left) && Array.isArray(right))
+    return left.length === right.length && left.every((item, index) => isSame(item, right[index]));
   if (!isObject(left) || !isObject(right)) return false;
   const names = Object.keys(left);
-  return names.length === Object.keys(right).length && names.every((name) => name in right && isSame(left[name], right[name]));
+  return (
+    names.length === Object.keys(right).length &&
+    names.every((name) => name in right && isSame(left[name], right[name]))
+  );
 }
 
 /** The first value of a new item. */
@@ -123,7 +147,11 @@ export function emptyValue(schema: Schema): unknown {
     case "array":
       return [];
     case "object":
-      return Object.fromEntries([...schema.properties].filter(([name]) => schema.required.has(name)).map(([name, field]) => [name, emptyValue(field)]));
+      return Object.fromEntries(
+        [...schema.properties]
+          .filter(([name]) => schema.required.has(name))
+          .map(([name, field]) => [name, emptyValue(field)]),
+      );
     case "any":
       return null;
   }

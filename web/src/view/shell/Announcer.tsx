@@ -21,14 +21,20 @@ export function Announcer(): ReactNode {
   const before = useRef({ key, status, hasWords, waiting });
 
   useEffect(() => {
-    document.title = waiting > 0 ? words.page.titleWaiting(waiting, title || words.page.name) : title ? `${title} · ${words.page.name}` : words.page.name;
+    document.title =
+      waiting > 0
+        ? words.page.titleWaiting(waiting, title || words.page.name)
+        : title
+          ? `${title} · ${words.page.name}`
+          : words.page.name;
   }, [waiting, title, words]);
   useEffect(() => {
     const last = before.current;
     before.current = { key, status, hasWords, waiting };
     if (last.key !== key || status === null) return;
     if (waiting > last.waiting) setText(words.announce.waiting(waiting));
-    else if (status !== last.status && status === "finished") setText(words.announce.finished(answer.slice(0, LONGEST)));
+    else if (status !== last.status && status === "finished")
+      setText(words.announce.finished(answer.slice(0, LONGEST)));
     else if (status !== last.status && status === "failed") setText(words.announce.failed);
     else if (status !== last.status && status === "stopped") setText(words.announce.stopped);
     else if (hasWords && !last.hasWords && status === "running") setText(words.announce.started);

@@ -27,7 +27,10 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onPanel }: Ba
   const run = newestTurn(conversation)?.detail ?? null;
   const steps = run?.plan?.steps ?? [];
   const done = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
-  const title = conversation?.title || conversation?.turns[0]?.question?.split("\n")[0]?.slice(0, 200) || (session === null ? words.rail.newQuestion : words.page.name);
+  const title =
+    conversation?.title ||
+    conversation?.turns[0]?.question?.split("\n")[0]?.slice(0, 200) ||
+    (session === null ? words.rail.newQuestion : words.page.name);
   return (
     <header className={styles.bar}>
       {isNarrow ? (
@@ -49,9 +52,18 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onPanel }: Ba
           {words.plan.progress(done, steps.length)}
         </button>
       ) : null}
-      {conversation && run ? <Figure conversation={conversation} isShort={isNarrow} onClick={() => onPanel("usage")} /> : null}
+      {conversation && run ? (
+        <Figure conversation={conversation} isShort={isNarrow} onClick={() => onPanel("usage")} />
+      ) : null}
       {conversation && conversation.turns.length > 0 ? (
-        <button type="button" className={parts.icon} aria-label={words.page.panel} aria-expanded={isPanelOpen} data-key="panel" onClick={() => onPanel(null)}>
+        <button
+          type="button"
+          className={parts.icon}
+          aria-label={words.page.panel}
+          aria-expanded={isPanelOpen}
+          data-key="panel"
+          onClick={() => onPanel(null)}
+        >
           <Icon name="panel" />
         </button>
       ) : null}
@@ -60,7 +72,15 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onPanel }: Ba
 }
 
 /** One figure for the run with all agents. */
-function Figure({ conversation, isShort, onClick }: { conversation: Conversation; isShort: boolean; onClick: () => void }): ReactNode {
+function Figure({
+  conversation,
+  isShort,
+  onClick,
+}: {
+  conversation: Conversation;
+  isShort: boolean;
+  onClick: () => void;
+}): ReactNode {
   const words = useWords();
   const turn = newestTurn(conversation);
   const run = turn?.detail;
@@ -74,9 +94,16 @@ function Figure({ conversation, isShort, onClick }: { conversation: Conversation
   const ms = run.end ? run.end.tookMs : (isRunning ? now : run.lastEventAtMs) - run.startedAtMs;
   const facts = isShort
     ? [money === null ? formatTokens(tokens) : formatMoney(money)]
-    : [formatClock(ms), words.usage.tokenCount(formatTokens(tokens)), money === null ? "" : formatMoney(money)].filter(Boolean);
+    : [formatClock(ms), words.usage.tokenCount(formatTokens(tokens)), money === null ? "" : formatMoney(money)].filter(
+        Boolean,
+      );
   return (
-    <button type="button" className={styles.chip} aria-label={`${words.usage.label}: ${facts.join(", ")}`} onClick={onClick}>
+    <button
+      type="button"
+      className={styles.chip}
+      aria-label={`${words.usage.label}: ${facts.join(", ")}`}
+      onClick={onClick}
+    >
       {facts.join(" · ")}
     </button>
   );

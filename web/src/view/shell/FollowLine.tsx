@@ -13,7 +13,8 @@ export function FollowLine({ following }: { following: Following }): ReactNode {
   const actions = useActions();
   const isOnline = usePage((state) => state.isOnline);
   const now = useNow(following.state === "reconnecting");
-  if (following.state === "failed") return <ErrorBox error={following.error} title={words.follow.failed} onRetry={actions.retry} />;
+  if (following.state === "failed")
+    return <ErrorBox error={following.error} title={words.follow.failed} onRetry={actions.retry} />;
   if (!isOnline && following.state !== "idle") return <Line text={words.follow.offline} />;
   if (following.state !== "reconnecting") return null;
   return (

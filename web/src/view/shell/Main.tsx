@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from "react";
 import type { Conversation } from "../../store/types";
 import { useWords } from "../../words";
 import { OpenFileContext } from "../files/open";
@@ -43,21 +43,26 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
   const [fileName, setFileName] = useState<string | null>(null);
   const [isEditing, setIsEditing] = useState(false);
 
-  useEffect(() => {
+  // Another conversation begins with its own view.
+  const [shown, setShown] = useState(session);
+  if (shown !== session) {
+    setShown(session);
     setView(FIRST_VIEW);
     setPanelChoice(null);
     setFileName(null);
     setIsEditing(false);
-  }, [session]);
+  }
 
-  const answer = run?.end?.answer || turn?.answer || "";
-  const citations = useMemo(() => parseCitations(answer), [answer]);
+  const citations = useCitations(run?.end?.answer || turn?.answer || "");
   const files = useFilesByName(conversation);
-  const openFile = useCallback((name: string) => setFileName(name), []);
-  const showPanel = useCallback((next: PanelView) => {
-    setView(next);
-    setPanelChoice(true);
-  }, []);
+  const openFile: (name: string) => void = setFileName;
+  const showPanel = useCallback(
+    (next: PanelView) => {
+      setView(next);
+      setPanelChoice(true);
+    },
+    [setView, setPanelChoice],
+  );
   const surroundings = useMemo<TextSurroundings>(
     () => ({
       citations,
@@ -74,10 +79,20 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
   const hasContent = run !== null && (run.plan !== null || run.files.size > 0 || run.sources.size > 0);
   const isPanelOpen = conversation !== null && (panelChoice ?? (hasContent && !isNarrow));
   const file = fileName === null ? null : (files.get(fileName) ?? null);
-  const openLane = useCallback((id: string, path: string) => showPanel({ tab: "plan", lane: { run: id, path }, source: null }), [showPanel]);
+  const openLane = useCallback(
+    (id: string, path: string) => showPanel({ tab: "plan", lane: { run: id, path }, source: null }),
+    [showPanel],
+  );
 
   const panel = conversation ? (
-    <Panel conversation={conversation} turn={turn} citations={citations} view={view} onView={setView} onEditPlan={() => setIsEditing(true)} />
+    <Panel
+      conversation={conversation}
+      turn={turn}
+      citations={citations}
+      view={view}
+      onView={setView}
+      onEditPlan={() => setIsEditing(true)}
+    />
   ) : null;
   return (
     <SurroundingsContext value={surroundings}>
@@ -106,7 +121,9 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
           )}
           <div className={input.area}>
             {conversation ? <FollowLine following={conversation.following} /> : null}
-            {run && openRequests(run).length > 0 ? <Tray run={run} onShow={() => showRequest(openRequests(run)[0] ?? null)} /> : null}
+            {run && openRequests(run).length > 0 ? (
+              <Tray run={run} onShow={() => showRequest(openRequests(run)[0] ?? null)} />
+            ) : null}
             {loaded?.state === "failed" ? null : <Box />}
           </div>
           <div id="layers" className={styles.layers} />
@@ -127,6 +144,10 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
       </OpenFileContext>
     </SurroundingsContext>
   );
+}
+
+function useCitations(answer: string): ReturnType<typeof parseCitations> {
+  return useMemo(() => parseCitations(answer), [answer]);
 }
 
 function useFilesByName(conversation: Conversation | null): ReadonlyMap<string, Conversation["files"][number]> {

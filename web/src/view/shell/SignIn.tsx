@@ -40,7 +40,15 @@ export function SignIn(): ReactNode {
         </p>
         <label className={styles.signInField}>
           <span>{words.signIn.key}</span>
-          <input className={parts.field} type="password" autoComplete="off" autoFocus value={key} aria-invalid={signIn.error !== null} onChange={(event) => setKey(event.target.value)} />
+          <input
+            className={parts.field}
+            type="password"
+            autoComplete="off"
+            autoFocus
+            value={key}
+            aria-invalid={signIn.error !== null}
+            onChange={(event) => setKey(event.target.value)}
+          />
         </label>
         {signIn.error ? (
           <p className={styles.signInError} role="alert">

@@ -9,7 +9,8 @@ export function setRequestShower(next: Shower | null): void {
   shower = next;
 }
 
-const cardOf = (request: string): HTMLElement | null => document.querySelector(`[data-request="${CSS.escape(request)}"]`);
+const cardOf = (request: string): HTMLElement | null =>
+  document.querySelector(`[data-request="${CSS.escape(request)}"]`);
 
 export function showRequest(request: string | null): void {
   if (request === null) return;

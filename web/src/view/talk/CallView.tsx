@@ -22,7 +22,11 @@ export function CallView({ call }: { call: CallRow }): ReactNode {
         <span className={isWorking ? styles.dotLive : hasFailed ? styles.dotBad : styles.dot} aria-hidden="true" />
         <span className={styles.lineText}>{callLine(call.tool, call.arguments)}</span>
         <span className={styles.took}>
-          {call.result?.status === "failed" ? words.work.reason[call.result.reason] : call.endedAtMs === null ? "" : formatDuration(call.endedAtMs - call.startedAtMs)}
+          {call.result?.status === "failed"
+            ? words.work.reason[call.result.reason]
+            : call.endedAtMs === null
+              ? ""
+              : formatDuration(call.endedAtMs - call.startedAtMs)}
         </span>
       </button>
       {isOpen ? <CallDetails call={call} /> : null}
@@ -80,16 +84,24 @@ function ResultView({ result }: { result: ToolResult }): ReactNode {
           </div>
         ))
       ) : result.text ? (
-        result.text.length > 8_000 ? <PlainText text={result.text} /> : <Markdown text={result.text} isWhole isSmall />
+        result.text.length > 8_000 ? (
+          <PlainText text={result.text} />
+        ) : (
+          <Markdown text={result.text} isWhole isSmall />
+        )
       ) : (
         <p>{words.work.empty}</p>
       )}
-      {result.full_output ? <p>{words.work.fullOutput(result.full_output.file, formatCount(result.full_output.characters, language))}</p> : null}
+      {result.full_output ? (
+        <p>{words.work.fullOutput(result.full_output.file, formatCount(result.full_output.characters, language))}</p>
+      ) : null}
       {result.files.length > 0 ? (
         <div className={styles.chips}>
-          {result.files.filter((file) => !file.internal).map((file) => (
-            <FileChip key={file.name} file={file} />
-          ))}
+          {result.files
+            .filter((file) => !file.internal)
+            .map((file) => (
+              <FileChip key={file.name} file={file} />
+            ))}
         </div>
       ) : null}
     </>

@@ -23,7 +23,11 @@ export function Empty(): ReactNode {
         <ul className={styles.samples}>
           {samples.map((sample) => (
             <li key={sample.question}>
-              <button type="button" className={styles.sample} onClick={() => choose(sample.question, sample.mode, sample.needsTable)}>
+              <button
+                type="button"
+                className={styles.sample}
+                onClick={() => choose(sample.question, sample.mode, sample.needsTable)}
+              >
                 <span>{sample.question}</span>
                 <span className={styles.sampleNote}>{sample.note}</span>
               </button>

@@ -17,7 +17,8 @@ export function End({ turn }: { turn: Turn }): ReactNode {
   const end = turn.detail?.end ?? null;
   const answer = end?.answer || turn.answer || "";
   const files = end?.files.filter((file) => !file.internal) ?? [];
-  const isOver = turn.status === "finished" || turn.status === "failed" || turn.status === "stopped" || turn.status === "expired";
+  const isOver =
+    turn.status === "finished" || turn.status === "failed" || turn.status === "stopped" || turn.status === "expired";
   if (turn.status === "unsent") return <Unsent turn={turn} />;
   if (turn.status === "paused") return <Paused turn={turn} />;
   if (!isOver) return turn.detailError ? <ErrorBox error={turn.detailError} onRetry={actions.retry} /> : null;
@@ -39,12 +40,19 @@ export function End({ turn }: { turn: Turn }): ReactNode {
         {end ? <Figures end={end} /> : null}
         {answer && turn.status !== "failed" ? <CopyButton text={() => answer} label={words.talk.copyAnswer} /> : null}
         {turn.detail === null && turn.run !== null && turn.status !== "expired" ? (
-          <button type="button" className={parts.quiet} disabled={turn.isLoadingDetail} onClick={() => turn.run && actions.loadDetail(turn.run)}>
+          <button
+            type="button"
+            className={parts.quiet}
+            disabled={turn.isLoadingDetail}
+            onClick={() => turn.run && actions.loadDetail(turn.run)}
+          >
             {turn.isLoadingDetail ? words.talk.loadingDetail : words.talk.detail}
           </button>
         ) : null}
       </div>
-      {turn.detailError ? <ErrorBox error={turn.detailError} onRetry={() => turn.run && actions.loadDetail(turn.run)} /> : null}
+      {turn.detailError ? (
+        <ErrorBox error={turn.detailError} onRetry={() => turn.run && actions.loadDetail(turn.run)} />
+      ) : null}
     </div>
   );
 }

@@ -27,7 +27,14 @@ function markOf(lane: Lane, run: Run): MarkKind {
 }
 
 const markName = (kind: MarkKind, words: Words): string =>
-  ({ ask: words.plan.asksYou, done: words.talk.turnStatus.finished, bad: words.talk.turnStatus.failed, skip: words.talk.turnStatus.stopped, work: words.talk.turnStatus.running, open: words.talk.turnStatus.queued })[kind];
+  ({
+    ask: words.plan.asksYou,
+    done: words.talk.turnStatus.finished,
+    bad: words.talk.turnStatus.failed,
+    skip: words.talk.turnStatus.stopped,
+    work: words.talk.turnStatus.running,
+    open: words.talk.turnStatus.queued,
+  })[kind];
 
 function LaneFacts({ run, lane }: { run: Run; lane: Lane }): ReactNode {
   const isRunning = lane.endedAtMs === null && run.end === null;
@@ -62,7 +69,9 @@ export function LaneLine({ run, path, onOpen }: { run: Run; path: string; onOpen
   );
 }
 
-type LanePiece = { readonly kind: "work"; readonly key: string; readonly items: readonly WorkItem[] } | Exclude<Row, { kind: "call" | "child" }>;
+type LanePiece =
+  | { readonly kind: "work"; readonly key: string; readonly items: readonly WorkItem[] }
+  | Exclude<Row, { kind: "call" | "child" }>;
 
 /** Joins calls that follow each other. */
 function piecesOf(rows: readonly Row[]): readonly LanePiece[] {
@@ -79,7 +88,13 @@ function piecesOf(rows: readonly Row[]): readonly LanePiece[] {
       continue;
     }
     if (row.kind === "message") {
-      if (row.reasoning) items.push({ kind: "reasoning", key: `${row.key}/reasoning`, text: row.reasoning, isComplete: row.isComplete || row.text !== "" });
+      if (row.reasoning)
+        items.push({
+          kind: "reasoning",
+          key: `${row.key}/reasoning`,
+          text: row.reasoning,
+          isComplete: row.isComplete || row.text !== "",
+        });
       if (!row.text) continue;
     }
     flush();
@@ -135,7 +150,9 @@ export function LaneView({ run, path, onOpen, onBack }: LaneViewProps): ReactNod
           <RequestSlot key={state.request.id} run={run} request={state.request.id} />
         ))}
         {lane.text && !wasShown && lane.status !== "failed" ? <Markdown text={lane.text} isWhole isSmall /> : null}
-        {lane.failure ? <p className={styles.bad}>{sentenceOfCode(lane.failure.code, lane.failure.detail, language)}</p> : null}
+        {lane.failure ? (
+          <p className={styles.bad}>{sentenceOfCode(lane.failure.code, lane.failure.detail, language)}</p>
+        ) : null}
       </div>
       {below.length > 0 ? (
         <>
@@ -149,7 +166,17 @@ export function LaneView({ run, path, onOpen, onBack }: LaneViewProps): ReactNod
   );
 }
 
-function Piece({ piece, run, path, onOpen }: { piece: LanePiece; run: Run; path: string; onOpen: (path: string) => void }): ReactNode {
+function Piece({
+  piece,
+  run,
+  path,
+  onOpen,
+}: {
+  piece: LanePiece;
+  run: Run;
+  path: string;
+  onOpen: (path: string) => void;
+}): ReactNode {
   const words = useWords();
   switch (piece.kind) {
     case "work":

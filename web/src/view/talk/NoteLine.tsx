@@ -10,9 +10,16 @@ function noteText({ note }: NoteRow, words: Words, language: PageLanguage): stri
     case "reset":
       return words.note.reset(note.attempt, sentenceOfCode(note.failure.code, note.failure.detail, language));
     case "model_changed":
-      return words.note.modelChanged(note.from, note.to, sentenceOfCode(note.failure.code, note.failure.detail, language));
+      return words.note.modelChanged(
+        note.from,
+        note.to,
+        sentenceOfCode(note.failure.code, note.failure.detail, language),
+      );
     case "model_delayed":
-      return words.note.modelDelayed(formatTime(note.untilMs, language), sentenceOfCode(note.failure.code, note.failure.detail, language));
+      return words.note.modelDelayed(
+        formatTime(note.untilMs, language),
+        sentenceOfCode(note.failure.code, note.failure.detail, language),
+      );
     case "resumed":
       return words.note.resumed;
     case "compacted":

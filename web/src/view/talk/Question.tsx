@@ -18,7 +18,11 @@ export function Question({ turn }: { turn: Turn }): ReactNode {
     <section className={styles.questionRow} aria-label={turn.user ? words.talk.guest(turn.user) : words.talk.you}>
       <h2 className={styles.question}>
         {turn.user ? <span className={styles.saidBy}>{words.talk.guest(turn.user)}</span> : null}
-        {text === null ? <i>{words.talk.questionExpired}</i> : <bdi>{isCut ? `${text.slice(0, FIRST_PART)}…` : text}</bdi>}
+        {text === null ? (
+          <i>{words.talk.questionExpired}</i>
+        ) : (
+          <bdi>{isCut ? `${text.slice(0, FIRST_PART)}…` : text}</bdi>
+        )}
       </h2>
       {isCut ? (
         <button type="button" className={parts.quiet} onClick={() => setIsWhole(true)}>
@@ -37,6 +41,8 @@ export function Question({ turn }: { turn: Turn }): ReactNode {
 }
 
 function Attachment({ name }: { name: string }): ReactNode {
-  const file = usePage((state): SessionFile | null => conversationOf(state)?.files.find((other) => other.name === name) ?? null);
+  const file = usePage(
+    (state): SessionFile | null => conversationOf(state)?.files.find((other) => other.name === name) ?? null,
+  );
   return file ? <FileChip file={file} /> : <span className={styles.fileName}>{name}</span>;
 }

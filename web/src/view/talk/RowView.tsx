@@ -52,7 +52,15 @@ export const RowView = memo(function RowView({ row, onOpenLane }: RowProps): Rea
   }
 });
 
-function WorkRow({ run, row, onOpenLane }: { run: string; row: Extract<TalkRow, { kind: "work" }>; onOpenLane: RowProps["onOpenLane"] }): ReactNode {
+function WorkRow({
+  run,
+  row,
+  onOpenLane,
+}: {
+  run: string;
+  row: Extract<TalkRow, { kind: "work" }>;
+  onOpenLane: RowProps["onOpenLane"];
+}): ReactNode {
   const state = usePage((page) => runOf(conversationOf(page), run));
   return state ? <WorkLine run={state} path="" items={row.items} onOpenLane={(path) => onOpenLane(run, path)} /> : null;
 }
@@ -81,7 +89,8 @@ function Said({ said }: { said: UserMessageRow }): ReactNode {
   return (
     <div className={styles.said}>
       <span className={styles.saidBy}>
-        {said.by && said.by !== "you" ? words.talk.said(said.by) : words.talk.youSaid} · {said.isRead ? words.talk.read : words.talk.unread}
+        {said.by && said.by !== "you" ? words.talk.said(said.by) : words.talk.youSaid} ·{" "}
+        {said.isRead ? words.talk.read : words.talk.unread}
       </span>
       <span>{said.text}</span>
     </div>

@@ -87,15 +87,35 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
   };
   return (
     <div className={styles.talk}>
-      <div ref={scroller} className={styles.scroller} role="region" aria-label={words.talk.label} tabIndex={0} onScroll={fit} data-talk="">
+      <div
+        ref={scroller}
+        className={styles.scroller}
+        role="region"
+        aria-label={words.talk.label}
+        tabIndex={0}
+        onScroll={fit}
+        data-talk=""
+      >
         <div className={styles.column}>
           {conversation.hasOlderTurns ? (
-            <button type="button" className={`${parts.quiet} ${styles.older}`} disabled={conversation.isLoadingOlder} onClick={actions.loadOlderTurns}>
+            <button
+              type="button"
+              className={`${parts.quiet} ${styles.older}`}
+              disabled={conversation.isLoadingOlder}
+              onClick={actions.loadOlderTurns}
+            >
               {conversation.isLoadingOlder ? words.talk.loadingOlder : words.talk.older}
             </button>
           ) : null}
           <div ref={inner}>
-            <Virtualizer ref={list} scrollRef={scroller} data={rows} shift={shifts} bufferSize={600} startMargin={conversation.hasOlderTurns ? 34 : 0}>
+            <Virtualizer
+              ref={list}
+              scrollRef={scroller}
+              data={rows}
+              shift={shifts}
+              bufferSize={600}
+              startMargin={conversation.hasOlderTurns ? 34 : 0}
+            >
               {(row) => <RowView key={row.key} row={row} onOpenLane={onOpenLane} />}
             </Virtualizer>
           </div>

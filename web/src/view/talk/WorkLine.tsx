@@ -76,7 +76,9 @@ function namesOf(items: readonly WorkItem[], run: Run, words: Words): string {
 function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
   const calls = items.filter((item): item is CallRow => item.kind === "call");
   const agents = items.filter((item) => item.kind === "child").length;
-  const answered = new Set(items.flatMap((item) => (item.kind === "child" ? [run.lanes.get(item.child)?.call ?? ""] : [])));
+  const answered = new Set(
+    items.flatMap((item) => (item.kind === "child" ? [run.lanes.get(item.child)?.call ?? ""] : [])),
+  );
   const parts: string[] = [];
   const files = new Set<string>();
   const reads: string[] = [];
@@ -95,8 +97,7 @@ function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
     else if (view?.kind === "plan" || call.tool === "planning") {
       if (isFirstPlan(call)) plans += 1;
       else updates += 1;
-    }
-    else if (view?.kind === "file_read") reads.push(view.file.name);
+    } else if (view?.kind === "file_read") reads.push(view.file.name);
     else if (view?.kind === "file_written") files.add(view.file.name);
     else if (written.length === 0) others.set(call.tool, (others.get(call.tool) ?? 0) + 1);
   }
@@ -106,7 +107,8 @@ function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
   else if (files.size > 1) parts.push(words.work.files(files.size));
   if (searches > 0) parts.push(words.work.searches(searches));
   if (agents > 0) parts.push(words.work.agents(agents), namesOf(items, run, words));
-  for (const [tool, count] of [...others].slice(0, 3)) parts.push(count > 1 ? `${tool} × ${count}` : (subjectOf(calls, tool) ?? tool));
+  for (const [tool, count] of [...others].slice(0, 3))
+    parts.push(count > 1 ? `${tool} × ${count}` : (subjectOf(calls, tool) ?? tool));
   if (failures > 0) parts.push(words.work.failed(failures));
   if (parts.length === 0) parts.push(updates > 0 ? words.work.replanned : words.talk.reasoning);
   const took = tookOf(items, run);
@@ -116,7 +118,9 @@ function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
 
 function isFirstPlan(call: CallRow): boolean {
   const parameters = call.arguments;
-  return typeof parameters === "object" && parameters !== null && "command" in parameters && parameters.command === "create";
+  return (
+    typeof parameters === "object" && parameters !== null && "command" in parameters && parameters.command === "create"
+  );
 }
 
 function subjectOf(calls: readonly CallRow[], tool: string): string | null {
@@ -130,7 +134,12 @@ function tookOf(items: readonly WorkItem[], run: Run): number | null {
   let end = 0;
   for (const item of items) {
     const from = item.kind === "call" ? item.startedAtMs : item.kind === "child" ? item.atMs : null;
-    const to = item.kind === "call" ? item.endedAtMs : item.kind === "child" ? (run.lanes.get(item.child)?.endedAtMs ?? null) : null;
+    const to =
+      item.kind === "call"
+        ? item.endedAtMs
+        : item.kind === "child"
+          ? (run.lanes.get(item.child)?.endedAtMs ?? null)
+          : null;
     if (from !== null) begin = Math.min(begin, from);
     if (to !== null) end = Math.max(end, to);
   }

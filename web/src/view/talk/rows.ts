@@ -1,6 +1,19 @@
 /** The rows of a conversation: one flat list, so that only the visible part is in the document. */
 
-import type { CallRow, ChildRow, Conversation, FileRow, MessageRow, NoteRow, PendingMessage, RequestState, Row, Run, Turn, UserMessageRow } from "../../store/types";
+import type {
+  CallRow,
+  ChildRow,
+  Conversation,
+  FileRow,
+  MessageRow,
+  NoteRow,
+  PendingMessage,
+  RequestState,
+  Row,
+  Run,
+  Turn,
+  UserMessageRow,
+} from "../../store/types";
 import { type Block, MarkdownReader } from "../markdown/lex";
 
 /** A part of a work line. */
@@ -11,13 +24,26 @@ export type WorkItem =
 
 export type TalkRow =
   | { readonly kind: "question"; readonly key: string; readonly turn: Turn }
-  | { readonly kind: "block"; readonly key: string; readonly block: Block; readonly links: MarkdownReader["links"]; readonly answer: string; readonly isLast: boolean }
+  | {
+      readonly kind: "block";
+      readonly key: string;
+      readonly block: Block;
+      readonly links: MarkdownReader["links"];
+      readonly answer: string;
+      readonly isLast: boolean;
+    }
   | { readonly kind: "work"; readonly key: string; readonly run: string; readonly items: readonly WorkItem[] }
   | { readonly kind: "note"; readonly key: string; readonly note: NoteRow }
   | { readonly kind: "file"; readonly key: string; readonly file: FileRow }
   | { readonly kind: "said"; readonly key: string; readonly said: UserMessageRow }
   | { readonly kind: "pending"; readonly key: string; readonly message: PendingMessage }
-  | { readonly kind: "request"; readonly key: string; readonly run: string; readonly request: string; readonly isOpen: boolean }
+  | {
+      readonly kind: "request";
+      readonly key: string;
+      readonly run: string;
+      readonly request: string;
+      readonly isOpen: boolean;
+    }
   | { readonly kind: "waiting"; readonly key: string; readonly turn: Turn }
   | { readonly kind: "end"; readonly key: string; readonly turn: Turn };
 
@@ -27,12 +53,19 @@ const NO_ROWS: readonly TalkRow[] = [];
 export class RowMaker {
   private readonly readers = new Map<string, MarkdownReader>();
   private readonly turns = new WeakMap<Turn, readonly TalkRow[]>();
-  private readonly settled = new WeakMap<readonly Row[], { requests: Run["requests"]; rows: readonly TalkRow[]; open: readonly WorkItem[] }>();
+  private readonly settled = new WeakMap<
+    readonly Row[],
+    { requests: Run["requests"]; rows: readonly TalkRow[]; open: readonly WorkItem[] }
+  >();
   private readonly texts = new WeakMap<MessageRow, readonly TalkRow[]>();
 
   rowsOf(conversation: Conversation): readonly TalkRow[] {
     const rows = conversation.turns.flatMap((turn) => this.rowsOfTurn(turn));
-    const pending = conversation.unreadMessages.map((message): TalkRow => ({ kind: "pending", key: `pending-${message.id}`, message }));
+    const pending = conversation.unreadMessages.map((message): TalkRow => ({
+      kind: "pending",
+      key: `pending-${message.id}`,
+      message,
+    }));
     if (pending.length === 0) return rows;
     // What was sent to the run comes before its end.
     const last = rows.at(-1);
@@ -51,8 +84,10 @@ export class RowMaker {
     const rows: TalkRow[] = [{ kind: "question", key: `${turn.key}/question`, turn }];
     const { detail } = turn;
     if (detail) rows.push(...this.rowsOfRun(turn.key, detail));
-    else if (turn.answer !== null && turn.status !== "failed") rows.push(...this.blocks(`${turn.key}/answer`, turn.answer, true, turn.answer));
-    const isActive = turn.status === "sending" || turn.status === "queued" || turn.status === "running" || turn.status === "paused";
+    else if (turn.answer !== null && turn.status !== "failed")
+      rows.push(...this.blocks(`${turn.key}/answer`, turn.answer, true, turn.answer));
+    const isActive =
+      turn.status === "sending" || turn.status === "queued" || turn.status === "running" || turn.status === "paused";
     if (isActive && rows.length === 1) rows.push({ kind: "waiting", key: `${turn.key}/waiting`, turn });
     rows.push({ kind: "end", key: `${turn.key}/end`, turn });
     return rows;
@@ -72,13 +107,21 @@ export class RowMaker {
       rows.push(...this.textOf(turn, draft));
     }
     this.flush(rows, run, open);
-    const hasAnswer = run.end === null || !run.end.answer || root.rows.some((row) => row.kind === "message" && row.text !== "" && run.end?.answer.endsWith(row.text));
-    if (!hasAnswer && run.end && run.end.status !== "failed") rows.push(...this.blocks(`${turn}/answer`, run.end.answer, true, run.end.answer));
+    const hasAnswer =
+      run.end === null ||
+      !run.end.answer ||
+      root.rows.some((row) => row.kind === "message" && row.text !== "" && run.end?.answer.endsWith(row.text));
+    if (!hasAnswer && run.end && run.end.status !== "failed")
+      rows.push(...this.blocks(`${turn}/answer`, run.end.answer, true, run.end.answer));
     return rows;
   }
 
   /** The rows of kept events; they change only with a new event or response. */
-  private settledRows(turn: string, run: Run, source: readonly Row[]): { rows: readonly TalkRow[]; open: readonly WorkItem[] } {
+  private settledRows(
+    turn: string,
+    run: Run,
+    source: readonly Row[],
+  ): { rows: readonly TalkRow[]; open: readonly WorkItem[] } {
     const known = this.settled.get(source);
     if (known && known.requests === run.requests) return known;
     const rows: TalkRow[] = [];
@@ -140,7 +183,12 @@ export class RowMaker {
   private textOf(turn: string, message: MessageRow): readonly TalkRow[] {
     const known = this.texts.get(message);
     if (known) return known;
-    const rows = this.blocks(`${turn}/${message.key}`, message.text, message.isComplete, message.isAnswer ? message.text : "");
+    const rows = this.blocks(
+      `${turn}/${message.key}`,
+      message.text,
+      message.isComplete,
+      message.isAnswer ? message.text : "",
+    );
     this.texts.set(message, rows);
     return rows;
   }
@@ -165,11 +213,22 @@ export class RowMaker {
 }
 
 function reasoningOf(message: MessageRow): WorkItem {
-  return { kind: "reasoning", key: `${message.key}/reasoning`, text: message.reasoning, isComplete: message.isComplete || message.text !== "" };
+  return {
+    kind: "reasoning",
+    key: `${message.key}/reasoning`,
+    text: message.reasoning,
+    isComplete: message.isComplete || message.text !== "",
+  };
 }
 
 function requestRow(run: Run, state: RequestState): TalkRow {
-  return { kind: "request", key: `${run.id}/request/${state.request.id}`, run: run.id, request: state.request.id, isOpen: state.isOpen };
+  return {
+    kind: "request",
+    key: `${run.id}/request/${state.request.id}`,
+    run: run.id,
+    request: state.request.id,
+    isOpen: state.isOpen,
+  };
 }
 
 /** Returns the run with an id in the conversation. */
