@@ -142,7 +142,7 @@ describe("a follower", () => {
   });
 
   it("asks a waiting run every 30 s, at once after a response, and not while hidden", async () => {
-    const story = new Story(...Array.from({ length: 9 }, (_, index) => ({ frames: kept(index, "human.requested") })));
+    const story = new Story(...Array.from({ length: 9 }, (_, index) => ({ frames: `retry: 10000\n\n${kept(index, "human.requested")}` })));
     story.paused = true;
     story.follower.start();
     await settled();
@@ -163,6 +163,20 @@ describe("a follower", () => {
     story.follower.onVisibility();
     await settled();
     expect(story.cursors.length).toBe(4);
+  });
+
+  it("reconnects at once if a response ends beside an open request, and then more slowly", async () => {
+    const frames = kept(4, "human.requested");
+    const story = new Story(...Array.from({ length: 9 }, () => ({ frames })));
+    story.paused = true;
+    story.follower.start();
+    await settled();
+    await story.world.pass(0);
+    expect(story.cursors).toEqual([null, "run_1:4"]);
+    await story.world.pass(499);
+    expect(story.cursors.length).toBe(2);
+    await story.world.pass(1_000);
+    expect(story.cursors.length).toBe(3);
   });
 
   it("releases the stream of a tab that is hidden for a minute, and resumes by cursor", async () => {

@@ -59,7 +59,7 @@ export class Follower {
   #controller: AbortController | null = null;
   #cancelTimer: () => void = () => undefined;
   #cancelRelease: () => void = () => undefined;
-  /** Attempts without a frame since the last frame. */
+  /** Attempts since the last new frame. */
   #failures = 0;
   #brokenFrames = 0;
   #retryMs: number | null = null;
@@ -142,8 +142,11 @@ export class Follower {
         onFrames: (frames) => {
           if (this.#controller !== controller) return;
           if (this.#state !== "live") this.#setState({ state: "live" });
-          this.#failures = 0;
-          this.#cursor = frames.at(-1)?.cursor ?? this.#cursor;
+          const cursor = frames.at(-1)?.cursor ?? this.#cursor;
+          // A response may repeat the events of the cursor, and end again: only what is new counts.
+          const hasPieces = frames.some(({ event }) => event.kind === "preview" || event.kind === "progress");
+          if (cursor !== this.#cursor || hasPieces) this.#failures = 0;
+          this.#cursor = cursor;
           this.#sink.onFrames(frames);
         },
         onRetry: (ms) => (this.#retryMs = ms),
@@ -169,13 +172,10 @@ export class Follower {
     if (this.#sink.hasEnded()) return this.#setState({ state: "idle" });
     if (error && !error.isRetryable) return this.#fail(error);
     this.#failures += 1;
-    if (!error && this.#sink.isPaused()) {
-      this.#setState({ state: "waiting" });
-      return this.#later(this.#retryMs === null ? PAUSED_POLL : Math.max(this.#retryMs, PAUSED_POLL));
-    }
+    // With `retry:` the run only waits. Without, another process goes on with the work beside an open request.
     if (!error && this.#retryMs !== null) {
       this.#setState({ state: "waiting" });
-      return this.#later(this.#retryMs);
+      return this.#later(this.#sink.isPaused() ? Math.max(this.#retryMs, PAUSED_POLL) : this.#retryMs);
     }
     // The first reconnect after frames is immediate: the text continues in the same second.
     const delay = !error && this.#failures === 1 ? 0 : this.#backoff(error);
