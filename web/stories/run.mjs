@@ -21,7 +21,8 @@ if (!browser) {
   process.exit(0);
 }
 const model = await ScriptedModel.start();
-const system = await System.start({ OPENAI_API_KEY: "story-key", OPENAI_BASE_URL: model.url, OPENAI_MODEL: "story" });
+const variables = { OPENAI_API_KEY: "story-key", OPENAI_BASE_URL: model.url, OPENAI_MODEL: "story" };
+const system = await System.start(variables);
 let failed = 0;
 const wanted = Object.entries(STORIES).filter(([name]) => name.includes(process.argv[2] ?? ""));
 for (const [name, story] of wanted) {
@@ -30,10 +31,13 @@ for (const [name, story] of wanted) {
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const messages = [];
-  page.on("console", (message) => EXPECTED.test(message.text()) || messages.push(message.text()));
+  const closings = [];
+  const expected = [EXPECTED];
+  const isExpected = (text) => expected.some((pattern) => pattern.test(text));
+  context.on("console", (message) => isExpected(message.text()) || messages.push(message.text()));
   page.on("pageerror", (error) => messages.push(String(error.stack ?? error)));
   try {
-    await story({ page, model, system });
+    await story({ page, model, system, variables, allow: (pattern) => expected.push(pattern), after: (close) => closings.push(close) });
     await checkAccess(page);
     if (messages.length > 0) throw new Error(`the console has: ${messages.join("\n")}`);
     console.log(`ok      ${name} (${Math.round(performance.now() - started)} ms)`);
@@ -46,6 +50,7 @@ for (const [name, story] of wanted) {
     await page.screenshot({ path: picture }).then(() => console.log(`picture: ${picture}`), () => undefined);
   }
   await context.close();
+  for (const close of closings) await close();
 }
 await browser.close();
 await system.close();

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { Gate } from "./model.mjs";
+import { System } from "./system.mjs";
 
 const box = (page) => page.getByRole("textbox", { name: "Your question" });
 const conversation = (page) => page.getByRole("main");
@@ -250,6 +251,31 @@ export const STORIES = {
     assert.deepEqual(requests.filter((url) => url.includes("health") || url.includes("evil")), []);
     await frame.getByText("out").click();
     await page.getByText("https://example.org/").first().waitFor();
+  },
+
+  async key_is_asked_for_and_kept_for_the_tab({ page, model, variables, allow, after }) {
+    allow(/status of 401/);
+    const { key, entry } = System.createKey();
+    const system = await System.start({ ...variables, DJINN_AUTH: "key", DJINN_API_KEYS: JSON.stringify([entry]) });
+    after(() => system.close());
+    model.on("Behind a door", "You are in.");
+    await page.goto(system.url);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Key", { exact: true }).fill("djinn_wrong");
+    await dialog.getByRole("button", { name: "Sign in" }).click();
+    await dialog.getByRole("alert").waitFor();
+    await dialog.getByLabel("Key", { exact: true }).fill(key);
+    await dialog.getByRole("button", { name: "Sign in" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    await ask(page, "Behind a door");
+    await conversation(page).getByText("You are in.").waitFor();
+    await ended(page);
+    await page.reload();
+    await conversation(page).getByText("You are in.").waitFor();
+    const other = await page.context().newPage();
+    await other.goto(system.url);
+    await other.getByRole("dialog").getByLabel("Key", { exact: true }).waitFor();
+    await other.close();
   },
 
   async run_continues_after_the_process_was_killed({ page, model, system }) {

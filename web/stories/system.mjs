@@ -1,6 +1,6 @@
 // `cargo dev`, which a story starts, kills and starts again.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -23,6 +23,13 @@ export class System {
     system.#port = await freePort();
     await system.start();
     return system;
+  }
+
+  /** Creates an API key. Returns the key, and its entry for `DJINN_API_KEYS`. */
+  static createKey() {
+    const output = execFileSync(PROGRAM, ["key", "--tenant", "story", "--user", "anna"], { encoding: "utf8" });
+    const [key] = /djinn_[0-9a-f]{64}/.exec(output);
+    return { key, entry: JSON.parse(/\{"sha256.*\}/.exec(output)[0]) };
   }
 
   get url() {

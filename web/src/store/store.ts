@@ -280,7 +280,10 @@ class PageStore implements Store {
   }
 
   #notice(error: unknown): void {
-    const notice = { id: this.#browser.newId(), error: errorOf(error) };
+    const info = errorOf(error);
+    // The dialog for the key says so.
+    if (info.status === 401) return;
+    const notice = { id: this.#browser.newId(), error: info };
     this.#cell.set(({ notices }) => ({ notices: [...notices, notice].slice(-MAX_NOTICES) }));
   }
 
