@@ -31,15 +31,26 @@ export interface Totals {
   readonly toolCalls: number;
 }
 
-function totalsOf(lane: Lane): Totals {
-  const { input_tokens, output_tokens, micro_usd } = lane.usage;
+/** The counts of rows are kept, because most lanes do not change with each event. */
+const countsByRows = new WeakMap<Lane["rows"], Pick<Totals, "modelCalls" | "toolCalls">>();
+
+function countsOf(rows: Lane["rows"]): Pick<Totals, "modelCalls" | "toolCalls"> {
+  const known = countsByRows.get(rows);
+  if (known) return known;
   let modelCalls = 0;
   let toolCalls = 0;
-  for (const row of lane.rows) {
+  for (const row of rows) {
     if (row.kind === "message") modelCalls += 1;
     else if (row.kind === "call") toolCalls += 1;
   }
-  return { tokens: input_tokens + output_tokens, microUsd: micro_usd ?? null, tookMs: 0, modelCalls, toolCalls };
+  const counts = { modelCalls, toolCalls };
+  countsByRows.set(rows, counts);
+  return counts;
+}
+
+function totalsOf(lane: Lane): Totals {
+  const { input_tokens, output_tokens, micro_usd } = lane.usage;
+  return { tokens: input_tokens + output_tokens, microUsd: micro_usd ?? null, tookMs: 0, ...countsOf(lane.rows) };
 }
 
 /** Sums up a lane and all lanes below it, as far as events have reported. */

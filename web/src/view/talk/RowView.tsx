@@ -3,6 +3,7 @@ import type { PendingMessage, Turn, UserMessageRow } from "../../store/types";
 import { useWords } from "../../words";
 import { FileChip } from "../files/FileChip";
 import { BlockView } from "../markdown/Blocks";
+import { Markdown } from "../markdown/Markdown";
 import text from "../markdown/markdown.module.css";
 import { ErrorBox } from "../parts/ErrorBox";
 import { RequestSlot } from "../requests/Slot";
@@ -27,6 +28,12 @@ export const RowView = memo(function RowView({ row, onOpenLane }: RowProps): Rea
       return (
         <div className={row.isLast ? `${text.text} ${text.row} ${text.growing}` : `${text.text} ${text.row}`}>
           <BlockView block={row.block} links={row.links} />
+        </div>
+      );
+    case "text":
+      return (
+        <div className={text.row}>
+          <Markdown text={row.text} isWhole />
         </div>
       );
     case "work":

@@ -32,6 +32,7 @@ export type TalkRow =
       readonly answer: string;
       readonly isLast: boolean;
     }
+  | { readonly kind: "text"; readonly key: string; readonly text: string }
   | { readonly kind: "work"; readonly key: string; readonly run: string; readonly items: readonly WorkItem[] }
   | { readonly kind: "note"; readonly key: string; readonly note: NoteRow }
   | { readonly kind: "file"; readonly key: string; readonly file: FileRow }
@@ -46,6 +47,9 @@ export type TalkRow =
     }
   | { readonly kind: "waiting"; readonly key: string; readonly turn: Turn }
   | { readonly kind: "end"; readonly key: string; readonly turn: Turn };
+
+/** A complete text below this length is one row, in UTF-16 units. */
+const SHORT_TEXT = 3_000;
 
 const NO_ROWS: readonly TalkRow[] = [];
 
@@ -183,12 +187,13 @@ export class RowMaker {
   private textOf(turn: string, message: MessageRow): readonly TalkRow[] {
     const known = this.texts.get(message);
     if (known) return known;
-    const rows = this.blocks(
-      `${turn}/${message.key}`,
-      message.text,
-      message.isComplete,
-      message.isAnswer ? message.text : "",
-    );
+    const key = `${turn}/${message.key}`;
+    const answer = message.isAnswer ? message.text : "";
+    // A short text is read when its row is shown; a growing text keeps its rows when it is complete.
+    const isShort = message.isComplete && message.text.length < SHORT_TEXT && !this.readers.has(key);
+    const rows: readonly TalkRow[] = isShort
+      ? [{ kind: "text", key, text: message.text }]
+      : this.blocks(key, message.text, message.isComplete, answer);
     this.texts.set(message, rows);
     return rows;
   }
