@@ -244,7 +244,7 @@ export const STORIES = {
     await ask(page, "Make a page");
     await conversation(page).getByText("The page is ready.").waitFor();
     await ended(page);
-    await page.getByRole("button", { name: /page\.html/ }).first().click();
+    await page.getByRole("button", { name: /page\.html/ }).last().click();
     const frame = page.frameLocator("iframe");
     await frame.getByRole("heading", { name: "Report" }).waitFor();
     assert.equal(await frame.locator("script").count(), 0);
