@@ -137,7 +137,9 @@ fn ask(home: &Path) -> Command {
 fn command(home: &Path) -> Command {
     let mut ask = Command::new(env!("CARGO_BIN_EXE_xtask"));
     ask.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
-        .env("DJINN_HOME", home);
+        .env("DJINN_HOME", home)
+        // No build of the page beside the system.
+        .env("DJINN_PAGE", home);
     for model in ["DJINN_MODELS", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
         ask.env_remove(model);
     }

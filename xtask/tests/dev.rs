@@ -35,7 +35,9 @@ impl Newcomer {
             .args(words)
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
             .stdin(Stdio::null())
-            .env("DJINN_HOME", self.home.path());
+            .env("DJINN_HOME", self.home.path())
+            // No build of the page beside the system.
+            .env("DJINN_PAGE", self.home.path());
         for name in ["DJINN_MODELS", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
             command.env_remove(name);
         }

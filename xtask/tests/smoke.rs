@@ -24,7 +24,9 @@ fn command(home: &Path) -> Command {
     command
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
         .stdin(Stdio::null())
-        .env("DJINN_HOME", home);
+        .env("DJINN_HOME", home)
+        // No build of the page beside the system.
+        .env("DJINN_PAGE", home);
     for name in ["DJINN_KEY", "DJINN_MODELS", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
         command.env_remove(name);
     }
