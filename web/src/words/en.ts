@@ -145,8 +145,8 @@ export const en = {
   },
   follow: {
     connecting: "Connecting",
-    reconnecting: (seconds: number) =>
-      seconds > 0 ? `The connection broke. Next attempt in ${seconds} s` : "Connecting again",
+    broke: "The connection broke.",
+    again: (seconds: number) => (seconds > 0 ? `Next attempt in ${seconds} s.` : "Connecting again."),
     offline: "Offline. The run continues without this page.",
     now: "Now",
     failed: "The run cannot be followed.",

@@ -140,7 +140,8 @@ export const zh: Words = {
   },
   follow: {
     connecting: "正在连接",
-    reconnecting: (seconds) => (seconds > 0 ? `连接中断，${seconds} 秒后重试` : "正在重新连接"),
+    broke: "连接中断。",
+    again: (seconds) => (seconds > 0 ? `${seconds} 秒后重试。` : "正在重新连接。"),
     offline: "网络已断开。运行会在没有本页面的情况下继续。",
     now: "立即重试",
     failed: "无法跟随此运行。",

@@ -54,7 +54,7 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
         value={list.search}
         onChange={(event) => actions.search(event.target.value)}
       />
-      {list.error ? <ErrorBox error={list.error} onRetry={actions.retry} /> : null}
+      {list.error && list.error.status !== 401 ? <ErrorBox error={list.error} onRetry={actions.retry} /> : null}
       {rows.length === 0 && !list.isLoading && !list.error ? (
         <p className={styles.none}>{list.search ? words.rail.noMatch : words.rail.none}</p>
       ) : null}

@@ -43,6 +43,7 @@ function Page(): ReactNode {
   if (config.state === "failed") {
     return (
       <main className={styles.alone}>
+        <h1 className="unseen">{words.page.name}</h1>
         <ErrorBox error={config.error} onRetry={actions.retry} />
       </main>
     );

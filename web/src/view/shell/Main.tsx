@@ -120,7 +120,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
             <Empty />
           )}
           <div className={input.area}>
-            {conversation ? <FollowLine following={conversation.following} /> : null}
+            <FollowLine following={conversation?.following ?? null} />
             {run && openRequests(run).length > 0 ? (
               <Tray run={run} onShow={() => showRequest(openRequests(run)[0] ?? null)} />
             ) : null}

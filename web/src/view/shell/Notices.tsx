@@ -5,17 +5,15 @@ import parts from "../parts/parts.module.css";
 import { useActions, usePage } from "../store";
 import styles from "./shell.module.css";
 
-/** Errors without a place of their own, a new version, and the missing network. */
+/** Errors without a place of their own, and a new version. */
 export function Notices(): ReactNode {
   const words = useWords();
   const actions = useActions();
   const notices = usePage((state) => state.notices);
   const hasNewVersion = usePage((state) => state.hasNewVersion);
-  const isOnline = usePage((state) => state.isOnline);
-  if (notices.length === 0 && !hasNewVersion && isOnline) return null;
+  if (notices.length === 0 && !hasNewVersion) return null;
   return (
     <div className={styles.notices} role="region" aria-label={words.errors.title}>
-      {isOnline ? null : <p className={styles.notice}>{words.page.offline}</p>}
       {hasNewVersion ? (
         <p className={styles.notice}>
           {words.page.newVersion}

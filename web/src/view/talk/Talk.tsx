@@ -79,12 +79,7 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
     return () => setRequestShower(null);
   }, []);
 
-  const toEnd = (): void => {
-    const view = scroller.current;
-    if (!view || !inner.current) return;
-    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-    view.scrollTo({ top: inner.current.offsetHeight + TOP_SPACE * 2 - view.clientHeight, behavior });
-  };
+  const toEnd = (): void => list.current?.scrollToIndex(rows.length - 1, { align: "end" });
   return (
     <div className={styles.talk}>
       <div
