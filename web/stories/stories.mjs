@@ -253,6 +253,30 @@ export const STORIES = {
     await page.getByText("https://example.org/").first().waitFor();
   },
 
+  async plan_of_the_demo_model_shows_its_agents_side_by_side({ page, after }) {
+    const system = await System.start({});
+    after(() => system.close());
+    await page.goto(system.url);
+    await page.getByRole("button", { name: /Compare the three regions/ }).click();
+    await page.getByRole("button", { name: "Remove sales.csv" }).waitFor();
+    await box(page).press("Enter");
+    const panel = page.getByRole("complementary");
+    await panel.getByText("3 at once").waitFor();
+    await conversation(page).getByText("East grew fastest, by 55.9 % from 2021 to 2024.").waitFor();
+    await ended(page);
+    for (const region of ["East", "North", "South"]) await panel.getByText(`${region} grew by`).waitFor();
+    await panel.getByText(/ of 50\.0M tokens/).waitFor();
+    const shown = await panel.innerText();
+    for (const name of ["east.md", "north.md", "south.md", "comparison.md"]) {
+      await conversation(page).getByRole("button", { name }).waitFor();
+    }
+    await page.reload();
+    await panel.getByText("South grew by").waitFor();
+    await ended(page);
+    await panel.getByText(/ of 50\.0M tokens/).waitFor();
+    assert.equal(await panel.innerText(), shown);
+  },
+
   async key_is_asked_for_and_kept_for_the_tab({ page, model, variables, allow, after }) {
     allow(/status of 401/);
     const { key, entry } = System.createKey();

@@ -278,6 +278,8 @@ export class OpenConversation {
     this.#run = emptyRun(run);
     this.#setTurn(key, { run, status: "running" });
     this.#host.onStatus(this.session, "running");
+    const turn = this.#conversation.turns.find((turn) => turn.key === key);
+    if (turn && turn.attachments.length > 0) this.#readFiles().catch(() => undefined);
   }
 
   #onFollowing(key: string, run: string | null, following: Following): void {
@@ -314,6 +316,14 @@ export class OpenConversation {
     const arrived = (run.lanes.get("")?.rows ?? []).flatMap((row) => (row.kind === "user_message" ? [row.text] : []));
     const rest = run.end ? [] : waiting.filter((message) => !arrived.slice(message.after).includes(message.text));
     if (rest.length !== waiting.length) this.#set({ unreadMessages: rest });
+  }
+
+  /** Reads the files of the session: no event repeats those that came with a question. */
+  async #readFiles(): Promise<void> {
+    const body = await this.#host.routes.session(this.session, null, 1);
+    const known = new Set(body.files.map((file) => file.name));
+    const files = body.files.filter((file) => !file.internal);
+    this.#set({ files: [...this.#conversation.files.filter((file) => !known.has(file.name)), ...files] });
   }
 
   /** Reads the limits and the spending of the newest run. */
