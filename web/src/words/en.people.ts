@@ -17,7 +17,6 @@ export const requests = {
   stepTitle: "Start this step?",
   resultTitle: "Accept this result?",
   budgetTitle: "The budget is used up. Extend it?",
-  theRun: "the run",
   TheRun: "The run",
   risk: { low: "low risk", medium: "medium risk", high: "high risk" },
   reasons: {
@@ -88,7 +87,6 @@ export const requests = {
   byLink: "by link",
   timeout: "by timeout",
   closed: "Closed without a response",
-  comment: "Comment",
 };
 
 export const plan = {
@@ -118,7 +116,6 @@ export const plan = {
   dependsOn: "After",
   begun: "has begun",
   saving: "Saving",
-  saved: "Saved",
   conflict: "Somebody changed the plan meanwhile. Your text is kept; compare both plans.",
   theirs: "The plan now",
   yours: "Your plan",

@@ -17,7 +17,6 @@ export const requests: Words["requests"] = {
   stepTitle: "开始此步骤吗？",
   resultTitle: "接受此结果吗？",
   budgetTitle: "预算已用完。要追加吗？",
-  theRun: "本次运行",
   TheRun: "本次运行",
   risk: { low: "低风险", medium: "中风险", high: "高风险" },
   reasons: {
@@ -88,7 +87,6 @@ export const requests: Words["requests"] = {
   byLink: "通过链接",
   timeout: "因超时",
   closed: "未答复即关闭",
-  comment: "备注",
 };
 
 export const plan: Words["plan"] = {
@@ -118,7 +116,6 @@ export const plan: Words["plan"] = {
   dependsOn: "前置",
   begun: "已开始",
   saving: "正在保存",
-  saved: "已保存",
   conflict: "其间有人修改了计划。您的文本已保留；请对比两个计划。",
   theirs: "现在的计划",
   yours: "您的计划",

@@ -1,9 +1,11 @@
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { Lane, Run, Turn } from "../../store/types";
 import { type Words, useLanguage, useWords } from "../../words";
 import { formatCount, formatDuration, formatMoney, formatTokens } from "../../words/numbers";
 import { laneName, totalsBelow } from "../lanes";
 import styles from "./panel.module.css";
+
+const AuditDialog = lazy(() => import("./AuditDialog"));
 
 interface UsageProps {
   readonly run: Run;
@@ -21,6 +23,7 @@ interface Amount {
 export function Usage({ run, budget }: UsageProps): ReactNode {
   const words = useWords();
   const language = useLanguage();
+  const [hasAudit, setHasAudit] = useState(false);
   const lanes = [...run.lanes.values()];
   const count = (value: number): string => formatCount(value, language);
   const amounts: readonly Amount[] = budget
@@ -55,6 +58,10 @@ export function Usage({ run, budget }: UsageProps): ReactNode {
           ))}
         </tbody>
       </table>
+      <button type="button" className={styles.auditOpen} onClick={() => setHasAudit(true)}>
+        {words.usage.audit}
+      </button>
+      <Suspense>{hasAudit ? <AuditDialog run={run.id} onClose={() => setHasAudit(false)} /> : null}</Suspense>
     </>
   );
 }

@@ -116,16 +116,16 @@ function Unsent({ turn }: { turn: Turn }): ReactNode {
   const words = useWords();
   const actions = useActions();
   const { error } = turn;
+  // The other run is the newest one after a reload; there it can be followed and stopped. The text stays a draft.
+  const followOther = (): void => {
+    actions.takeBack(turn.key);
+    location.reload();
+  };
   const acts = (
     <>
-      {error?.code === "session_busy" && error.run !== null ? (
-        <button type="button" className={parts.button} onClick={actions.retry}>
-          {words.talk.followBusy}
-        </button>
-      ) : null}
       {error?.code === "session_busy" ? (
-        <button type="button" className={parts.button} onClick={actions.stop}>
-          {words.talk.stopBusy}
+        <button type="button" className={parts.button} onClick={followOther}>
+          {words.talk.followBusy}
         </button>
       ) : null}
       <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => actions.takeBack(turn.key)}>
