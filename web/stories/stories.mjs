@@ -30,11 +30,13 @@ async function askBeforeCalls(page) {
 /** Presses a button of a card. A card takes no click right after it appeared, so the click is repeated. */
 async function decide(request, name) {
   const button = request.getByRole("button", { name, exact: true });
-  for (;;) {
-    await button.click();
-    const isTaken = await button.waitFor({ state: "detached", timeout: 500 }).then(() => true, () => false);
+  await button.waitFor();
+  for (let attempt = 0; attempt < 30; attempt += 1) {
+    await button.click({ timeout: 2_000 }).catch(() => undefined);
+    const isTaken = await request.waitFor({ state: "detached", timeout: 2_000 }).then(() => true, () => false);
     if (isTaken) return;
   }
+  throw new Error(`the request does not take ${name}`);
 }
 
 /** The words of the conversation, on one line. */
@@ -159,7 +161,8 @@ export const STORIES = {
       mimeType: "text/csv",
       buffer: Buffer.from("tea,color\nsencha,green\n"),
     });
-    await page.getByRole("button", { name: "Remove teas.csv" }).waitFor();
+    // The size replaces the progress when the upload is complete.
+    await page.getByText("23 B").waitFor();
     await page.reload();
     await page.getByRole("button", { name: "Remove teas.csv" }).waitFor();
     await ask(page, "What is in it?");
@@ -177,8 +180,10 @@ export const STORIES = {
     await ask(page, "Start with teas");
     await gate.reached;
     await conversation(page).getByText("I look first.").waitFor();
+    const stored = page.waitForResponse((response) => response.url().endsWith("/messages"));
     await ask(page, "In euros, please.");
     await conversation(page).getByText("In euros, please.").waitFor();
+    assert.equal((await stored).ok(), true);
     gate.open();
     await conversation(page).getByText("In euros, then.").waitFor();
     await ended(page);
@@ -258,7 +263,7 @@ export const STORIES = {
     after(() => system.close());
     await page.goto(system.url);
     await page.getByRole("button", { name: /Compare the three regions/ }).click();
-    await page.getByRole("button", { name: "Remove sales.csv" }).waitFor();
+    await page.getByText("238 B").waitFor();
     await box(page).press("Enter");
     const panel = page.getByRole("complementary");
     await panel.getByText("3 at once").waitFor();
