@@ -11,6 +11,9 @@ import styles from "./markdown.module.css";
 /** The part of a long plain text that is shown at first, in UTF-16 units. */
 const FIRST_PART = 20_000;
 
+/** A text of this length may scroll, so the keyboard must reach it; in UTF-16 units. */
+const SCROLLS = 400;
+
 /** A text that is shown as it is; a long one only in part. */
 export function PlainText({ text }: { text: string }): ReactNode {
   const [isWhole, setIsWhole] = useState(false);
@@ -18,7 +21,9 @@ export function PlainText({ text }: { text: string }): ReactNode {
   const isCut = text.length > FIRST_PART && !isWhole;
   return (
     <>
-      <pre className={styles.plain}>{isCut ? text.slice(0, FIRST_PART) : text}</pre>
+      <pre className={styles.plain} tabIndex={text.length > SCROLLS ? 0 : undefined}>
+        {isCut ? text.slice(0, FIRST_PART) : text}
+      </pre>
       {isCut ? (
         <button type="button" className={styles.more} onClick={() => setIsWhole(true)}>
           {words.talk.showAllOf(formatBytes(text.length))}

@@ -37,9 +37,11 @@ export function Usage({ run, budget }: UsageProps): ReactNode {
     : [];
   return (
     <>
-      {amounts.map((amount) => (
-        <AmountView key={amount.name} amount={amount} words={words} />
-      ))}
+      {amounts
+        .filter((amount) => amount.spent > 0 || amount.limit !== null)
+        .map((amount) => (
+          <AmountView key={amount.name} amount={amount} words={words} />
+        ))}
       {amounts.length === 0 ? <Summary run={run} words={words} /> : null}
       <h3 className={styles.heading}>{words.usage.lanes}</h3>
       <table className={styles.lanes}>

@@ -55,7 +55,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
         <span>{titleOf(request, kind, who, words)}</span>
       </h3>
       {state.reasoning ? (
-        <div className={styles.why}>
+        <div className={styles.why} tabIndex={state.reasoning.length > 400 ? 0 : undefined}>
           <q>{state.reasoning}</q>
           <Hidden text={state.reasoning} />
         </div>

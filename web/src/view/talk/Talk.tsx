@@ -12,6 +12,8 @@ import styles from "./talk.module.css";
 
 /** The distance from the end below which no button leads there, in pixels. */
 const NEAR_END = 60;
+/** The room that a row may lose before it grows again, in pixels: the question must not move. */
+const SLACK = 48;
 /** The space above a question at the top, in pixels. */
 const TOP_SPACE = 20;
 
@@ -46,7 +48,7 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
     if (!view || !inner.current || !spacer.current) return;
     const offset = list.current?.getItemOffset(Math.max(0, questionIndex.current)) ?? 0;
     const below = inner.current.offsetHeight - offset;
-    spacer.current.style.setProperty("height", `${Math.max(24, view.clientHeight - below - TOP_SPACE * 2)}px`);
+    spacer.current.style.setProperty("height", `${Math.max(24, view.clientHeight - below + SLACK)}px`);
     setIsAtEnd(inner.current.offsetHeight + TOP_SPACE - view.scrollTop - view.clientHeight < NEAR_END);
   }, []);
 
