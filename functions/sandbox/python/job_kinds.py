@@ -13,6 +13,7 @@ def load_libraries(fonts):
 
     _fonts.extend(fonts)
     matplotlib.use("Agg")
+    import house
     import matplotlib.pyplot
     import numpy
     import openpyxl
@@ -21,8 +22,8 @@ def load_libraries(fonts):
     import seaborn
     from chart_fonts import load_fonts
 
+    matplotlib.style.use(house.STYLE)
     load_fonts(fonts)
-    matplotlib.rcParams["axes.formatter.limits"] = (-5, 9)
     plain_cells.keep_texts()
     # Calamine is faster, but takes memory for every cell up to the last.
     pandas.set_option("io.excel.xlsx.reader", "openpyxl")

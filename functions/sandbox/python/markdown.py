@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
+import formula
+
 # Maximum characters of a line and of a block; longer ones are split, because parsers and layouts take quadratic time.
 MAX_LINE = 4_000
 MAX_BLOCK = 4_000
@@ -23,11 +25,23 @@ _LINK = re.compile(r"^(https?://|mailto:)", re.IGNORECASE)
 # Lines must not be split before a table, a list, a quote or indented text.
 _STRUCTURE = re.compile(r"\||^\s|^[-*+>]|^\d+[.)]")
 _TASK = re.compile(r"^\[([ xX])\] ")
+_CITATION = re.compile(r"\[(\d{1,3})\]")
+# The heading of the list of sources.
+SOURCES = re.compile(r"^(\d+[.、]?\s*)?(sources|references|bibliography|来源|资料来源|信息来源|数据来源|参考资料|参考文献|引用来源)[:：]?$", re.IGNORECASE)
+# A formula or a script within a line; the letter after a dollar tells prices from formulas.
+_INLINE = {"$": re.compile(r"\$(?!\s)([^$\n]{1,500}?)(?<![\s\\])\$(?!\d)"), "\\": re.compile(r"\\\((.{1,500}?)\\\)", re.DOTALL),
+           "^": re.compile(r"\^([^\s^]{1,60})\^"), "~": re.compile(r"(?<!~)~([^\s~]{1,60})~(?!~)")}
+_INLINE_KINDS = {"$": "formula", "\\": "formula", "^": "sup", "~": "sub"}
+_FORMULA = re.compile(r"^(\$\$|\\\[)(.*?)(\$\$|\\\])?\s*$")
 
 
 @dataclass
 class Run:
-    """Text with the same formatting. `link` is an address or empty, `note` is the number of a note or empty."""
+    """Text with the same formatting.
+
+    `link` is an address, `#` and the `anchor` of a block, or empty; `note` is the number of a note or 0, and `script`
+    is `sub`, `sup` or empty.
+    """
 
     text: str
     bold: bool = False
@@ -36,6 +50,7 @@ class Run:
     strike: bool = False
     link: str = ""
     note: int = 0
+    script: str = ""
 
 
 @dataclass
@@ -43,9 +58,10 @@ class Block:
     """A block of a document.
 
     `kind` is `heading` (`level` from 1), `text`, `item` (of a list; `level` from 0, `number` if numbered, `list_id`
-    identifies the list), `code` (`text`), `table` (`rows` of cells of runs, the first row is the header, and
-    `aligns`), `picture` (`name`, and `text` as the description), `rule`. For other kinds, `level` is the level of the
-    enclosing list, from 1; `quote` is the number of enclosing quotes.
+    identifies the list, `name` is the box of a task), `code` (`text`, and `name` as the language), `formula` (`text`
+    in LaTeX), `chart` (`text` in JSON), `table` (`rows` of cells of runs, the first row is the header, and `aligns`),
+    `picture` (`name`, and `text` as the description), `rule`; `chart` and `drawing` are set later. For other kinds, `level` is the level of the enclosing
+    list, from 1; `quote` is the number of enclosing quotes.
     """
 
     kind: str
@@ -58,6 +74,9 @@ class Block:
     name: str = ""
     rows: list = field(default_factory=list)
     aligns: list = field(default_factory=list)
+    anchor: str = ""
+    chart: object = None
+    drawing: object = None
 
     def plain(self):
         """Returns the text without formatting."""
@@ -72,21 +91,88 @@ def plain(runs):
 def parse(text):
     """Returns the blocks of a text, its notes (lists of runs, in the order of their numbers), and true if the text
     was cut."""
-    from markdown_it import MarkdownIt
-
     body, notes = _part_notes(text)
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"])
+    parser = _parser()
     reader = _Reader(notes)
     reader.read(parser.parse(body))
     told = [_runs(parser.parseInline(notes.texts[key])[0].children or [], None) for key in notes.order]
     blocks, is_cut = _cut(reader.blocks)
+    _link_citations(blocks, told)
     return blocks, told, is_cut
 
 
-def parted(text):
-    """Splits long lines and paragraphs of a text for the parser, with its notes at the end."""
-    body, notes = _part_notes(text)
-    return body + "".join(f"\n\n[{key}] {told}" for key, told in notes.texts.items())
+def _parser():
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import state_inline
+
+    # Between Chinese characters, signs of emphasis have no blanks around them.
+    is_mark = state_inline.isPunctChar
+    state_inline.isPunctChar = lambda letter: letter < "\u2010" and is_mark(letter)
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"])
+    parser.block.ruler.before("fence", "formula", _read_formula, {"alt": ["paragraph"]})
+    parser.inline.ruler.before("escape", "formula", _read_inline)
+    return parser
+
+
+def _read_formula(state, first, end, is_silent):
+    """Reads a formula in lines of its own, between `$$` or between brackets with a backslash."""
+    found = _FORMULA.match(state.getLines(first, first + 1, state.blkIndent, False).strip())
+    if not found or (found[3] and not found[2].strip()):
+        return False
+    last, lines = first, [found[2]]
+    while not found[3] and last - first < 40:
+        last += 1
+        if last >= end or not (line := state.getLines(last, last + 1, state.blkIndent, False).strip()):
+            return False
+        if line.endswith(("$$", "\\]")):
+            lines.append(line[:-2])
+            break
+        lines.append(line)
+    if not is_silent:
+        state.push("formula", "", 0).content = " ".join(lines).strip()
+        state.line = last + 1
+    return True
+
+
+def _read_inline(state, is_silent):
+    """Reads a formula or a script within a line."""
+    sign = state.src[state.pos]
+    found = sign in _INLINE and _INLINE[sign].match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not is_silent:
+        state.push(_INLINE_KINDS[sign], "", 0).content = found[1]
+    state.pos = found.end()
+    return True
+
+
+def _link_citations(blocks, notes):
+    """Links `[n]` to the item `n` of the list of sources."""
+    heading = next((place for place in range(len(blocks) - 1, -1, -1) if blocks[place].kind == "heading"
+                    and SOURCES.match(blocks[place].plain().strip())), None)
+    if heading is None:
+        return
+    sources = {}
+    for block in blocks[heading + 1:]:
+        written = _CITATION.match(block.plain()) if block.kind in ("item", "text") else None
+        number = int(written[1]) if written else block.number if block.kind == "item" and not block.level else None
+        if number is not None:
+            sources.setdefault(number, block)
+    for number, block in sources.items():
+        block.anchor = f"source-{number}"
+    lines = [block.runs for block in blocks[:heading]] + notes
+    lines += [cell for block in blocks[:heading] for row in block.rows for cell in row]
+    for runs in lines:
+        linked = []
+        for run in runs:
+            at = 0
+            for mark in _CITATION.finditer(run.text) if isinstance(run, Run) and not run.link and not run.code else ():
+                if int(mark[1]) in sources:
+                    linked += [Run(**{**vars(run), "text": run.text[at:mark.start()]}),
+                               Run(**{**vars(run), "text": mark[0], "link": f"#source-{mark[1]}"})]
+                    at = mark.end()
+            linked.append(Run(**{**vars(run), "text": run.text[at:]}) if at else run)
+        runs[:] = [run for run in linked if not isinstance(run, Run) or run.text]
 
 
 def _cut(blocks):
@@ -192,6 +278,8 @@ class _Reader:
             elif kind == "inline":
                 self._add_text(_runs(token.children, self.notes), heading)
                 heading = 0
+            elif kind == "formula" or token.info.strip() == "chart":
+                self.blocks.append(Block("chart" if token.info else kind, text=token.content, **self._place()))
             elif kind in ("fence", "code_block"):
                 self._add_code(token.content)
             elif kind == "hr":
@@ -238,7 +326,7 @@ class _Reader:
             item, self.item = self.item, None
             mark = _TASK.match(runs[0].text)
             if mark:
-                runs[0].text = ("☐ " if mark[1] == " " else "☑ ") + runs[0].text[4:]
+                runs[0].text, item.name = runs[0].text[4:], "☐" if mark[1] == " " else "☑"
             item.runs = runs
             self.blocks.append(item)
         elif heading and not self.quote:
@@ -288,7 +376,12 @@ def _runs(tokens, notes):
         elif token.content:
             look = {key: value > 0 for key, value in looks.items()}
             link = links[-1] if links else ""
-            if kind == "code_inline":
+            if kind == "formula":
+                for text, is_italic, script in formula.line(formula.parse(token.content)):
+                    runs.append(Run(text, **{**look, "italic": is_italic}, link=link, script=script))
+            elif kind in ("sub", "sup"):
+                runs.append(Run(token.content, **look, link=link, script=kind))
+            elif kind == "code_inline":
                 runs.append(Run(token.content, code=True, link=link, **look))
             else:
                 runs += _texts(_BREAK.sub("\n", token.content), look, link, notes)
@@ -301,7 +394,7 @@ def _texts(text, look, link, notes):
         number = notes.number(mark[1])
         if number:
             yield Run(text[at:mark.start()], link=link, **look)
-            yield Run(f"{number}", note=number)
+            yield Run(f"{number}", link=f"#note-{number}", note=number, script="sup")
             at = mark.end()
     yield Run(text[at:], link=link, **look)
 

@@ -32,6 +32,14 @@ class Picture:
         self.width, self.height = size
 
 
+def shown_size(picture, most_wide, most_high):
+    """Returns the width and height of an image in a document, in points: a chart is as wide as the text, an icon is
+    not, and neither fills a page."""
+    wide = most_wide if picture.width >= 500 else picture.width * 0.75
+    scale = min(wide / picture.width, most_high / picture.height)
+    return picture.width * scale, picture.height * scale
+
+
 def fit_picture(path, max_edge, max_bytes):
     """Returns the image of a file, with at most `max_edge` pixels per edge and `max_bytes`.
 

@@ -25,12 +25,14 @@ class Unrenderable(Exception):
 class Task:
     """A rendering job and its findings.
 
-    `text`, `title` and `language` come from the request, and `fonts` are paths of fonts for formats without fonts of
-    their own; `missing` and `notes` are reported.
+    `text` and `title` come from the request; `language` is the language of the text (`en`, `zh`), and `model_language`
+    the language for reports to the model; `fonts` are paths of fonts for formats without fonts of their own; `missing`
+    and `notes` are reported.
     """
 
     def __init__(self, text, title, language, fonts, own_name):
-        self.text, self.title, self.language, self.fonts = text, title, language, fonts
+        self.text, self.title, self.fonts = text, title, fonts
+        self.language, self.model_language = language_of(text, language), language
         self.missing, self.notes = [], []
         self._own_name, self._room, self._known = own_name, MAX_PICTURES, {}
 
@@ -68,6 +70,18 @@ class Task:
         self.tell_missing(name)
         return None
 
+    def chart(self, text):
+        """Returns the chart of a block, or None, and records the reason."""
+        from chart import BadChart, read_chart
+
+        try:
+            chart = read_chart(text, self.model_language)
+        except BadChart as error:
+            self.note(f"chart: {error}")
+            return None
+        chart.language = self.language
+        return chart
+
     def tell_missing(self, name):
         """Records an image that cannot be shown."""
         shown = name[:200]
@@ -78,6 +92,14 @@ class Task:
         """Records removed content."""
         if word not in self.notes:
             self.notes.append(word)
+
+
+def language_of(text, default):
+    """Returns the language of a text (`en`, `zh`): the default for texts without letters."""
+    letters = sum(1 for letter in text[:20_000] if letter.isalpha() and letter < "\u2e80")
+    chinese = sum(1 for letter in text[:20_000] if "\u4e00" <= letter <= "\u9fff")
+    # A Chinese character counts as a word, and data, links and code are in Latin letters everywhere.
+    return default if letters + chinese < 20 else "zh" if chinese * 5 > letters else "en"
 
 
 def _file_name(name):
@@ -129,11 +151,7 @@ def _make(format, task):
         from render_deck import render_deck
 
         return render_deck(task)
-    from markdown import parse
-
-    blocks, notes, is_cut = parse(_without_fence(task.text))
-    if is_cut:
-        task.note("cut")
+    blocks, notes = read_blocks(task, _without_fence(task.text))
     if not blocks:
         raise Unrenderable("empty")
     task.title = task.title or first_heading(blocks)
@@ -144,6 +162,28 @@ def _make(format, task):
     else:
         from render_pdf import render_pdf as make
     return make(task, blocks, notes)
+
+
+def read_blocks(task, text):
+    """Returns the blocks of a Markdown text, with checked charts, and its notes."""
+    from markdown import Block, parse
+
+    blocks, notes, is_cut = parse(text)
+    if is_cut:
+        task.note("cut")
+    for block in blocks:
+        if block.kind == "chart":
+            block.chart = task.chart(block.text)
+            block.kind = "chart" if block.chart else "code"
+        elif block.kind == "formula":
+            from formula import draw_formula
+
+            block.drawing = draw_formula(block.text)
+            block.kind = "formula" if block.drawing else "code"
+    # A line before a heading parts nothing more.
+    after = [*blocks[1:], Block("heading")]
+    return [block for block, next_block in zip(blocks, after) if block.kind != "rule" or next_block.kind not in
+            ("heading", "rule")], notes
 
 
 def _without_fence(text):

@@ -4,8 +4,9 @@ import base64
 import hashlib
 import re
 
+import house
 from clean_html import Element, write
-from render_html import POLICY, clean_page, heading_of, page
+from render_html import FONTS, LIGHT, PARTS, POLICY, clean_page, heading_of, page
 
 # Maximum slides of a deck.
 MAX_SLIDES = 200
@@ -27,17 +28,21 @@ html.djinn-deck{overflow:auto!important}html.djinn-deck>body{overflow:visible!im
 .djinn-slide,.djinn-live .djinn-slide{display:block!important;position:relative!important;transform:none!important;left:0!important;top:0!important;margin:0!important;break-after:page}
 .djinn-slide:last-of-type{break-after:auto}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
-# The style of slides without a style of their own.
-_PLAIN = """
-section{padding:64px 76px;font:25px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,Arial,"PingFang SC","Microsoft YaHei","Noto Sans SC",sans-serif;color:#1f2933;background:#fff;display:flex;flex-direction:column;justify-content:flex-start}
-section h1{font-size:56px;line-height:1.15;color:#1f4e79;margin:auto 0 .3em}section h1~*:last-child{margin-bottom:auto}
-section h2{font-size:40px;line-height:1.2;color:#1f4e79;margin:0 0 .6em;padding-bottom:.25em;border-bottom:3px solid #dce6f1}
-section h3{font-size:29px;color:#1f4e79;margin:.3em 0}section p{margin:.35em 0}section ul,section ol{margin:.2em 0;padding-left:1.3em}
-section li{margin:.22em 0}section table{border-collapse:collapse;width:100%;font-size:21px}
-section th,section td{border:1px solid #d3dae2;padding:.35em .6em;text-align:left}section th{background:#e8eff7}
-section img,section>svg{max-width:100%;max-height:500px;object-fit:contain;margin:0 auto;display:block}
-section pre{background:#f3f5f7;padding:.7em 1em;font-size:19px;overflow:hidden;border-radius:6px}
-"""
+# The style of slides; every rule of the model wins over this layer.
+_PLAIN = f"""@layer djinn{{:root{{{LIGHT}}}
+section{{padding:60px 76px 56px;font:26px/1.5 {FONTS};color:var(--ink);background:#fff;display:flex;flex-direction:column;justify-content:center}}
+section h1{{font-size:60px;line-height:1.15;color:#fff;margin:0 0 .35em;text-wrap:balance}}section h1~*{{color:#d7e3ee}}
+section:has(>h1){{background:#{house.DARK};border-left:22px solid var(--second)}}
+section h2{{font-size:40px;line-height:1.2;color:var(--ink);margin:0 0 .7em;text-wrap:balance}}section:has(>h2){{justify-content:flex-start;border-top:10px solid var(--accent)}}
+section h2~*:not(table,figure){{max-width:1000px}}section h3{{font-size:29px;color:var(--accent);margin:.5em 0 .2em}}section p{{margin:.35em 0}}section ul,section ol{{margin:.3em 0;padding-left:1.3em}}
+section li{{margin:.3em 0}}section li::marker{{color:var(--second)}}{PARTS}section table{{font-size:23px;margin:.6em 0}}section figure{{margin:.4em 0;width:100%;min-height:300px;flex:1 1 0;display:flex;flex-direction:column}}
+section figure svg,section figure img{{width:100%;height:100%;min-height:0;object-fit:contain;margin:0 auto;display:block}}section:has(>h1) a{{color:#fff}}
+section:has(>figure):has(>:is(p,ul,ol)):not(:has(>:is(table,.formula,pre))){{display:grid;grid-template-columns:36% 1fr;grid-auto-rows:min-content;column-gap:44px;align-content:start}}
+section:has(>figure):has(>:is(p,ul,ol)):not(:has(>:is(table,.formula,pre)))>:is(h2,.notes){{grid-column:1/-1}}section:has(>figure):has(>:is(p,ul,ol)):not(:has(>:is(table,.formula,pre)))>figure{{grid-column:2;grid-row:2/span 8;height:500px}}
+section>svg,section>img{{max-height:500px;object-fit:contain}}
+section .formula{{flex:none;min-height:0;margin:1em 0}}section .formula svg{{height:auto;width:auto;min-width:45%;max-height:200px}}
+section h2+:is(ul,ol):last-child{{font-size:32px;margin:auto 0;padding-bottom:1em}}section h2+:is(p,blockquote):last-child,section h2+p:has(+p:last-child)>strong:only-child{{font-size:38px}}
+section blockquote{{font-size:34px;margin:auto 0}}section pre{{font-size:20px;overflow:hidden}}section .notes{{font-size:19px}}}}"""
 _SCRIPT = """(function(){
 var slides=[].slice.call(document.querySelectorAll(".djinn-slide")),at=0,root=document.documentElement;
 function fit(){var wide=root.clientWidth,high=window.innerHeight,scale=Math.min(wide/1280,high/720);
@@ -78,7 +83,7 @@ def render_deck(task):
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"{POLICY}; script-src 'sha256-{digest}'"
     body = "<body>\n{}\n<script>{}</script>\n</body>".format("\n".join(parts), _SCRIPT)
-    made = page(task, title, policy, [_FIRST, *(cleaner.sheets or [_PLAIN]), _SHEET], body)
+    made = page(task, title, policy, [_FIRST, _PLAIN, *cleaner.sheets, _SHEET], body)
     return made.replace(b"<html ", b'<html class="djinn-deck" ', 1)
 
 
@@ -122,4 +127,8 @@ def _parts(body):
             slides.append(Element("section", {}))
         else:
             slides[-1].inside.append(part)
-    return [slide for slide in slides if slide.inside and write(slide).strip() != "<section></section>"]
+    return [slide for slide in slides if slide.text().strip() or any(slide.find_all(_shows))]
+
+
+def _shows(element):
+    return element.name in ("img", "svg")

@@ -2,14 +2,20 @@
 
 import io
 
-from markdown import MAX_LEVEL
+import house
+from markdown import MAX_LEVEL, Run, plain
 from render import set_properties, zip_anew
+from tables import column_widths
 from words import words
 
-_ACCENT, _HEAD, _SOFT, _LINES = "1F4E79", "DCE6F1", "F3F5F7", "BFC7D1"
-_LATIN, _CHINESE, _CODE = "Calibri", "Microsoft YaHei", "Consolas"
-_SIZES = {"Title": 26, "Heading 1": 20, "Heading 2": 16, "Heading 3": 13.5, "Heading 4": 12, "Heading 5": 11,
+_SIZES = {"Title": 26, "Heading 1": 18, "Heading 2": 14.5, "Heading 3": 12.5, "Heading 4": 11.5, "Heading 5": 11,
           "Heading 6": 11}
+# The numbers of headings with which a document has contents.
+_WITH_CONTENTS = range(8, 151)
+# The size of a character of text in twips (1/20 point), which tables are measured in, and EMU per twip.
+_TWIPS, _EMU = 20, 635
+# The margin at the sides of a cell, in twips.
+_SIDE = 90
 _BULLETS = "•◦▪"
 _AFTER_SHADE = ("w:tabs", "w:spacing", "w:ind", "w:contextualSpacing", "w:jc", "w:outlineLvl", "w:rPr")
 
@@ -20,12 +26,17 @@ def render_docx(task, blocks, notes):
 
     document = docx.Document()
     writer = _Writer(document, task)
-    _set_page(document)
-    _set_styles(document)
+    _set_page(document, task)
+    _set_styles(document, task)
     set_properties(document.core_properties, task)
     first = blocks[0]
-    if task.title and not (first.kind == "heading" and first.level == 1):
+    if first.kind == "heading" and first.level == 1:
+        writer.add_runs(writer.add_paragraph("Title"), blocks.pop(0).runs)
+    elif task.title:
         document.add_paragraph(task.title, "Title")
+    headings = [block for block in blocks if block.kind == "heading"]
+    if len(headings) in _WITH_CONTENTS:
+        writer.write_contents(headings)
     for block in blocks:
         writer.write(block)
     if notes:
@@ -35,7 +46,7 @@ def render_docx(task, blocks, notes):
     return zip_anew(written.getvalue())
 
 
-def _set_page(document):
+def _set_page(document, task):
     from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.shared import Cm
 
@@ -43,47 +54,90 @@ def _set_page(document):
     section.page_width, section.page_height = Cm(21), Cm(29.7)
     section.left_margin = section.right_margin = Cm(2.5)
     section.top_margin, section.bottom_margin = Cm(2.4), Cm(2.2)
-    footer = section.footer.paragraphs[0]
-    footer.alignment = WD_ALIGN_PARAGRAPH.CENTER
-    run = footer.add_run()
-    for kind in ("begin", "separate", "end"):
-        run._r.append(_element("w:fldChar", {"w:fldCharType": kind}))
-        if kind == "begin":
-            run._r.append(_element("w:instrText", {"xml:space": "preserve"}, " PAGE "))
-        elif kind == "separate":
-            run._r.append(_element("w:t", {}, "1"))
+    # The first page has the title itself.
+    section.different_first_page_header_footer = True
+    header = section.header.paragraphs[0]
+    header.text = task.title[:120]
+    borders = _element("w:pBdr", {})
+    borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "4", "w:space": "4", "w:color": house.LINES}))
+    _insert_form(header, borders)
+    for footer in (section.footer, section.first_page_footer):
+        paragraph = footer.paragraphs[0]
+        paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+        _add_field(paragraph, "PAGE", "1")
 
 
-def _set_styles(document):
+def _add_field(paragraph, instruction, shown, is_dirty=False):
+    """Adds a field that Word computes; until then, it shows a text."""
+    run = paragraph.add_run()
+    begin = _element("w:fldChar", {"w:fldCharType": "begin"})
+    if is_dirty:
+        begin.set(_name("w:dirty"), "true")
+    run._r.append(begin)
+    run._r.append(_element("w:instrText", {"xml:space": "preserve"}, f" {instruction} "))
+    run._r.append(_element("w:fldChar", {"w:fldCharType": "separate"}))
+    if shown is not None:
+        run._r.append(_element("w:t", {}, shown))
+        run._r.append(_element("w:fldChar", {"w:fldCharType": "end"}))
+    return run
+
+
+def _set_styles(document, task):
     from docx.enum.style import WD_STYLE_TYPE
+    from docx.enum.text import WD_TAB_ALIGNMENT, WD_TAB_LEADER
     from docx.shared import Pt, RGBColor
 
     styles = document.styles
     body = styles["Normal"]
-    body.font.name, body.font.size = _LATIN, Pt(11)
-    body.paragraph_format.space_after, body.paragraph_format.line_spacing = Pt(7), 1.2
+    body.font.name, body.font.size = house.LATIN, Pt(10.5)
+    body.font.color.rgb = RGBColor.from_string(house.INK)
+    body.paragraph_format.space_after, body.paragraph_format.line_spacing = Pt(7), 1.25
+    language = body.element.get_or_add_rPr()
+    language.append(_element("w:lang", {"w:val": "en-US", "w:eastAsia": "zh-CN"}))
     for name, size in _SIZES.items():
         style = styles[name]
-        style.font.name, style.font.size, style.font.bold = _LATIN, Pt(size), True
+        style.font.name, style.font.size, style.font.bold = house.LATIN, Pt(size), True
         style.font.italic = False
-        style.font.color.rgb = RGBColor.from_string(_ACCENT)
-        style.paragraph_format.space_before = Pt(0 if name == "Title" else 16 if size > 14 else 12)
+        is_dark = name == "Title" or size < 14
+        style.font.color.rgb = RGBColor.from_string(house.DARK if is_dark else house.ACCENT)
+        style.paragraph_format.space_before = Pt(0 if name == "Title" else 18 if size > 14 else 12)
         style.paragraph_format.space_after = Pt(12 if name == "Title" else 6)
         for border in style.element.pPr.findall(_name("w:pBdr")):
             style.element.pPr.remove(border)
     for name in ("Normal", *_SIZES):
-        _set_fonts(styles[name].element.get_or_add_rPr(), _LATIN)
+        _set_fonts(styles[name].element.get_or_add_rPr(), house.LATIN)
     for name in ("List Bullet", "List Number"):
         for level in ("", " 2", " 3"):
             styles[name + level].paragraph_format.space_after = Pt(3)
     code = styles.add_style("Code", WD_STYLE_TYPE.PARAGRAPH)
     code.base_style = body
-    code.font.name, code.font.size = _CODE, Pt(9.5)
-    _set_fonts(code.element.get_or_add_rPr(), _CODE)
+    code.font.name, code.font.size = house.CODE, Pt(9.5)
+    _set_fonts(code.element.get_or_add_rPr(), house.CODE)
     code.paragraph_format.line_spacing, code.paragraph_format.space_after = 1.1, Pt(9)
-    quote = styles["Quote"]
+    quote, caption = styles["Quote"], styles["Caption"]
     quote.font.italic = False
-    quote.font.color.rgb = RGBColor(0x55, 0x5F, 0x6B)
+    quote.paragraph_format.left_indent = Pt(12)
+    borders = _element("w:pBdr", {})
+    borders.append(_element("w:left", {"w:val": "single", "w:sz": "18", "w:space": "10", "w:color": house.SECOND}))
+    quote.element.get_or_add_pPr().insert_element_before(borders, *_AFTER_SHADE)
+    caption.font.size, caption.font.bold = Pt(9), False
+    caption.paragraph_format.space_after = Pt(12)
+    for level, name in enumerate(("toc 1", "toc 2"), 1):
+        contents = styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
+        contents.base_style = body
+        contents.paragraph_format.left_indent = Pt(14 * (level - 1))
+        contents.paragraph_format.space_after = Pt(2)
+        contents.paragraph_format.tab_stops.add_tab_stop(document.sections[0].page_width -
+                                                         document.sections[0].left_margin * 2,
+                                                         WD_TAB_ALIGNMENT.RIGHT, WD_TAB_LEADER.DOTS)
+    header = styles["Header"]
+    for style, size in ((quote, None), (caption, 9), (header, 8.5), (styles["Footer"], 9)):
+        style.font.color.rgb = RGBColor.from_string(house.SOFT_INK)
+        style.font.size = Pt(size) if size else None
+    title = styles["Title"].element.get_or_add_pPr()
+    borders = _element("w:pBdr", {})
+    borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "18", "w:space": "6", "w:color": house.SECOND}))
+    title.insert_element_before(borders, *_AFTER_SHADE)
 
 
 def _set_fonts(properties, latin):
@@ -92,7 +146,7 @@ def _set_fonts(properties, latin):
         del fonts.attrib[theme]
     for use in ("ascii", "hAnsi", "cs"):
         fonts.set(_name(f"w:{use}"), latin)
-    fonts.set(_name("w:eastAsia"), _CHINESE)
+    fonts.set(_name("w:eastAsia"), house.CHINESE)
 
 
 def _name(name):
@@ -126,6 +180,7 @@ class _Writer:
         self.numberings = _Numberings(document)
         # Lookups that the library would repeat in each paragraph, and for each link.
         self.body, self.styles, self.links = document._body, {}, {}
+        self.figures, self.count, self.marks, self.fonts = 0, 0, [], None
 
     def add_paragraph(self, style="Normal"):
         """Appends a new paragraph."""
@@ -140,64 +195,125 @@ class _Writer:
         getattr(self, f"write_{block.kind}")(block)
 
     def write_heading(self, block):
-        paragraph = self.add_paragraph(f"Heading {min(block.level, 6)}")
+        # The title has its own style, so the highest headings below it are parts.
+        paragraph = self.add_paragraph(f"Heading {min(max(1, block.level - 1), 6)}")
+        self.count += 1
+        self.mark(paragraph, f"_Toc{self.count:06}")
         self.add_runs(paragraph, block.runs)
+
+    def mark(self, paragraph, name):
+        """Names the beginning of a paragraph, for links to it."""
+        number = f"{len(self.marks) + 1}"
+        self.marks.append(name)
+        paragraph._p.append(_element("w:bookmarkStart", {"w:id": number, "w:name": name}))
+        paragraph._p.append(_element("w:bookmarkEnd", {"w:id": number}))
+
+    def write_contents(self, headings):
+        """Writes the contents as a field that Word updates; every entry is there already, with a link."""
+        head = self.add_paragraph()
+        run = head.add_run(words(self.task.language, "contents"))
+        run.bold, run.font.size = True, 165_100
+        shown = [(number, block) for number, block in enumerate(headings, 1) if block.level <= 3]
+        for number, block in shown:
+            paragraph = self.add_paragraph(f"toc {max(1, block.level - 1)}")
+            if number == shown[0][0]:
+                _add_field(paragraph, 'TOC \\o "1-2" \\h \\z \\u', None)
+            self.add_link(paragraph, Run(f"{plain(block.runs)[:200]}\t", link=f"#_Toc{number:06}"), is_plain=True)
+            _add_field(paragraph, f"PAGEREF _Toc{number:06}", "", is_dirty=True)
+        paragraph.add_run()._r.append(_element("w:fldChar", {"w:fldCharType": "end"}))
 
     def write_text(self, block):
         paragraph = self.add_paragraph("Quote" if block.quote else "Normal")
         self.place(paragraph, block)
+        if block.anchor:
+            self.mark(paragraph, block.anchor)
         self.add_runs(paragraph, block.runs)
 
     def write_item(self, block):
+        from docx.shared import Cm
+
+        if block.name:
+            paragraph = self.add_paragraph("List Paragraph")
+            form = paragraph.paragraph_format
+            form.left_indent, form.first_line_indent = Cm(0.75 * (block.level + 1)), Cm(-0.75)
+            form.tab_stops.add_tab_stop(form.left_indent)
+            form.space_after = 38_100
+            self.add_runs(paragraph, [Run(f"{block.name}\t"), *block.runs])
+            return
         counted = block.number is not None
         name = "List Number" if counted else "List Bullet"
         level = min(block.level, 2)
         paragraph = self.add_paragraph(f"{name} {level + 1}" if level else name)
         self.numberings.number(paragraph, block)
+        if block.anchor:
+            self.mark(paragraph, block.anchor)
         self.add_runs(paragraph, block.runs)
 
     def write_code(self, block):
         paragraph = self.add_paragraph("Code")
         self.place(paragraph, block)
-        _insert_form(paragraph, _element("w:shd", {"w:val": "clear", "w:color": "auto", "w:fill": _SOFT}))
+        _insert_form(paragraph, _element("w:shd", {"w:val": "clear", "w:color": "auto", "w:fill": house.SOFT}))
         paragraph.add_run(block.text)
 
     def write_rule(self, _):
         paragraph = self.add_paragraph()
         borders = _element("w:pBdr", {})
-        borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "6", "w:space": "1", "w:color": _LINES}))
+        borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "6", "w:space": "1", "w:color": house.LINES}))
         _insert_form(paragraph, borders)
 
     def write_picture(self, block):
-        from docx.enum.text import WD_ALIGN_PARAGRAPH
-        from docx.shared import Pt
+        from pictures import shown_size
 
         picture = self.task.picture(block.name)
-        paragraph = self.add_paragraph()
         if picture is None or picture.format == "WEBP":
             if picture is not None:
                 self.task.tell_missing(block.name)
-            paragraph.add_run(f"[{block.text or block.name}]").italic = True
+            self.add_paragraph().add_run(f"[{block.text or block.name}]").italic = True
             return
+        points = [edge / 12_700 for edge in self.room()]
+        self.add_figure(picture.content, shown_size(picture, *points), block.text, block.text)
+
+    def write_chart(self, block):
+        from chart import draw_chart
+        from pdf_fonts import Fonts
+
+        title, block.chart.title = block.chart.title, ""
+        drawing = draw_chart(block.chart, 640)
+        block.chart.title = title
+        wide = self.room()[0] / 12_700
+        self.fonts = self.fonts or Fonts(self.task.fonts)
+        self.add_figure(drawing.to_png(self.fonts), (wide, wide * drawing.height / drawing.width), title,
+                        block.chart.description())
+
+    def write_formula(self, block):
+        from docx.oxml import parse_xml
+        from formula import to_omml
+
+        self.add_paragraph()._p.append(parse_xml(to_omml(block.text)))
+
+    def add_figure(self, content, size, caption, description):
+        """Adds a picture of a size in points, and its numbered caption."""
+        from docx.enum.text import WD_ALIGN_PARAGRAPH
+        from docx.shared import Pt
+
+        paragraph = self.add_paragraph()
         paragraph.alignment = WD_ALIGN_PARAGRAPH.CENTER
-        most_wide, most_high = self.room()
-        # The size on a screen, limited by the page.
-        scale = min(most_wide / picture.width, most_high / picture.height, 914400 / 110)
-        shape = paragraph.add_run().add_picture(io.BytesIO(picture.content), int(picture.width * scale),
-                                                int(picture.height * scale))
-        shape._inline.docPr.set("descr", block.text[:500])
-        if block.text:
+        shape = paragraph.add_run().add_picture(io.BytesIO(content), *(Pt(edge) for edge in size))
+        shape._inline.docPr.set("descr", description[:500])
+        if caption:
+            self.figures += 1
             paragraph.paragraph_format.keep_with_next = True
-            caption = self.add_paragraph()
-            caption.alignment = WD_ALIGN_PARAGRAPH.CENTER
-            run = caption.add_run(block.text)
-            run.italic, run.font.size = True, Pt(9.5)
+            told = self.add_paragraph("Caption")
+            told.alignment = WD_ALIGN_PARAGRAPH.CENTER
+            told.add_run(words(self.task.language, "figure") + " ").bold = True
+            _add_field(told, "SEQ Figure \\* ARABIC", f"{self.figures}").bold = True
+            told.add_run(f"  {caption}")
 
     def room(self):
         """Returns the maximum width and height of an image."""
         section = self.section
         return (section.page_width - section.left_margin - section.right_margin,
-                (section.page_height - section.top_margin - section.bottom_margin) * 0.6)
+                (section.page_height - section.top_margin - section.bottom_margin) * 0.45)
 
     def place(self, paragraph, block):
         from docx.shared import Cm
@@ -214,6 +330,7 @@ class _Writer:
         for number, runs in enumerate(notes, 1):
             paragraph = self.add_paragraph()
             paragraph.paragraph_format.space_after = Pt(2)
+            self.mark(paragraph, f"note-{number}")
             paragraph.add_run(f"{number}. ")
             self.add_runs(paragraph, runs)
             for run in paragraph.runs:
@@ -221,38 +338,39 @@ class _Writer:
 
     def write_table(self, block):
         """Writes a table as XML, because the library takes quadratic time in the number of cells."""
-        widths = column_widths(block, self.room()[0])
+        indent = int(0.75 * 567 * min(block.level + block.quote, MAX_LEVEL))
+        sizes = [size * _TWIPS for size in (10, 9, 8, 7, 6)]
+        size, widths = column_widths(block, self.room()[0] / _EMU - indent, sizes, padding=2 * _SIDE + 20)
         table = _element("w:tbl", {})
-        table.append(self.table_properties(block))
+        table.append(self.table_properties(indent))
         grid = _element("w:tblGrid", {})
         for width in widths:
-            grid.append(_element("w:gridCol", {"w:w": f"{int(width / 635)}"}))
+            grid.append(_element("w:gridCol", {"w:w": f"{int(width)}"}))
         table.append(grid)
         for number, row in enumerate(block.rows):
-            table.append(self.table_row(row, widths, block.aligns, number))
+            table.append(self.table_row(row, widths, block.aligns, number, size / _TWIPS))
         self.document.element.body._insert_tbl(table)
         spacer = self.add_paragraph()
         spacer.paragraph_format.space_after = 0
         spacer.paragraph_format.line_spacing = 0.7
 
-    def table_properties(self, block):
+    def table_properties(self, indent):
         properties = _element("w:tblPr", {})
         properties.append(_element("w:tblW", {"w:w": "0", "w:type": "auto"}))
-        indent = int(0.75 * 567 * min(block.level + block.quote, MAX_LEVEL))
         properties.append(_element("w:tblInd", {"w:w": f"{indent}", "w:type": "dxa"}))
         borders = _element("w:tblBorders", {})
-        for side in ("top", "left", "bottom", "right", "insideH", "insideV"):
+        for side in ("bottom", "insideH"):
             borders.append(_element(f"w:{side}", {"w:val": "single", "w:sz": "4", "w:space": "0",
-                                                  "w:color": _LINES}))
+                                                  "w:color": house.LINES}))
         properties.append(borders)
         properties.append(_element("w:tblLayout", {"w:type": "fixed"}))
         margins = _element("w:tblCellMar", {})
-        for side, width in (("top", 40), ("left", 90), ("bottom", 40), ("right", 90)):
+        for side, width in (("top", 50), ("left", _SIDE), ("bottom", 50), ("right", _SIDE)):
             margins.append(_element(f"w:{side}", {"w:w": f"{width}", "w:type": "dxa"}))
         properties.append(margins)
         return properties
 
-    def table_row(self, row, widths, aligns, number):
+    def table_row(self, row, widths, aligns, number, size):
         from docx.shared import Pt
         from docx.text.paragraph import Paragraph
 
@@ -265,10 +383,13 @@ class _Writer:
         for width, runs, align in zip(widths, row, aligns):
             cell = _element("w:tc", {})
             look = _element("w:tcPr", {})
-            look.append(_element("w:tcW", {"w:w": f"{int(width / 635)}", "w:type": "dxa"}))
-            fill = _HEAD if number == 0 else _SOFT if number % 2 == 0 else None
-            if fill:
-                look.append(_element("w:shd", {"w:val": "clear", "w:color": "auto", "w:fill": fill}))
+            look.append(_element("w:tcW", {"w:w": f"{int(width)}", "w:type": "dxa"}))
+            if number == 0:
+                borders = _element("w:tcBorders", {})
+                borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "12", "w:space": "0",
+                                                     "w:color": house.ACCENT}))
+                look.append(borders)
+                look.append(_element("w:shd", {"w:val": "clear", "w:color": "auto", "w:fill": house.HEAD}))
             cell.append(look)
             paragraph = _element("w:p", {})
             form = _element("w:pPr", {})
@@ -278,7 +399,7 @@ class _Writer:
             paragraph.append(form)
             cell.append(paragraph)
             element.append(cell)
-            self.add_runs(Paragraph(paragraph, self.document._body), runs, is_bold=number == 0, size=Pt(10))
+            self.add_runs(Paragraph(paragraph, self.document._body), runs, is_bold=number == 0, size=Pt(size))
         return element
 
     def add_runs(self, paragraph, runs, is_bold=False, size=None):
@@ -293,30 +414,36 @@ class _Writer:
                 written.italic = True
             if run.strike:
                 written.font.strike = True
-            if run.note:
-                written.font.superscript = True
+            if run.script:
+                written.font.superscript = run.script == "sup"
+                written.font.subscript = run.script == "sub"
             if run.code:
-                _set_fonts(written._r.get_or_add_rPr(), _CODE)
+                _set_fonts(written._r.get_or_add_rPr(), house.CODE)
             if size is not None:
                 written.font.size = size
 
-    def add_link(self, paragraph, run):
+    def add_link(self, paragraph, run, is_plain=False):
+        """Adds a run that leads to an address, or to a mark of the document."""
         from docx.opc.constants import RELATIONSHIP_TYPE
         from docx.shared import RGBColor
-        from docx.text.run import Run
+        from docx.text.run import Run as WrittenRun
 
         address = run.link[:2000]
-        if address not in self.links:
-            rels = self.document.part.rels
-            self.links[address] = rels._next_rId
-            rels.add_relationship(RELATIONSHIP_TYPE.HYPERLINK, address, self.links[address], is_external=True)
-        link = _element("w:hyperlink", {"r:id": self.links[address]})
+        if address.startswith("#"):
+            link = _element("w:hyperlink", {"w:anchor": address[1:]})
+        else:
+            if address not in self.links:
+                rels = self.document.part.rels
+                self.links[address] = rels._next_rId
+                rels.add_relationship(RELATIONSHIP_TYPE.HYPERLINK, address, self.links[address], is_external=True)
+            link = _element("w:hyperlink", {"r:id": self.links[address]})
         element = _element("w:r", {})
         link.append(element)
         paragraph._p.append(link)
-        written = Run(element, paragraph)
+        written = WrittenRun(element, paragraph)
         written.text = run.text
-        written.font.color.rgb, written.font.underline = RGBColor(0x05, 0x63, 0xC1), True
+        if not is_plain:
+            written.font.color.rgb = RGBColor.from_string(house.LINK)
         return written
 
 
@@ -366,21 +493,3 @@ class _Numberings:
             element.append(start)
         self.element._insert_num(element)
         return identity
-
-
-def column_widths(block, total):
-    """Returns the share of `total` for each column of a table, by the letters in the column."""
-    from markdown import plain
-
-    weights = []
-    for column in range(len(block.rows[0])):
-        cells = [plain(row[column]) for row in block.rows[:100] if column < len(row)]
-        longest = max((text_width(cell) for cell in cells), default=1)
-        weights.append(min(max(longest + 2, 7), 42))
-    return [total * weight / sum(weights) for weight in weights]
-
-
-def text_width(text):
-    """Returns the approximate width of a text in Latin letters; the longest line counts."""
-    lines = text.split("\n")
-    return max(sum(1.9 if letter >= "\u2e80" else 1 for letter in line[:400]) for line in lines)

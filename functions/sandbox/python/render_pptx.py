@@ -3,9 +3,14 @@
 import io
 import re
 
+import house
+from house import text_width
 from markdown import Block, Run, plain
+from markdown import SOURCES as _SOURCES
+from pptx_theme import (BOTTOM, CLOSING, CONTENT, COVER, HEIGHT, LEFT, RIGHT, ROOM_HIGH, ROOM_WIDE, SECTION, TOP, WIDTH,
+                        add_rect, place, prepare)
 from render import set_properties, zip_anew
-from render_docx import column_widths, text_width
+from tables import column_widths
 from words import words
 
 # Maximum slides of a presentation.
@@ -14,41 +19,51 @@ MAX_SLIDES = 200
 # Maximum columns of a table.
 MAX_COLUMNS = 25
 
-# Points; a slide is 13.33 by 7.5 inches.
-_WIDTH, _HEIGHT = 960, 540
-_LEFT, _TOP, _RIGHT, _BOTTOM = 50, 112, 50, 42
-_ROOM_WIDE, _ROOM_HIGH = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
 _GAP = 14
-# Font sizes tried for one slide; the last size may need more slides.
-_SIZES = (20, 18, 16)
-_TABLE_SIZES = (14, 12, 10.5)
-_ACCENT, _TEXT, _SOFT_TEXT, _HEAD, _SOFT, _LINES = "1F4E79", "1F2933", "5B6773", "DCE6F1", "F3F6F9", "BFC7D1"
-_LATIN, _CHINESE, _CODE = "Calibri", "Microsoft YaHei", "Consolas"
-_LINE = 1.22
+# Font sizes: the first are tried for the fewest slides, the others then fill a slide.
+_SIZES, _LARGER = (20, 18, 16), (28, 26, 24, 22, 20, 18, 16)
+_TABLE_SIZES = (20, 18, 16, 14, 12, 11, 10, 9, 8)
+# The width of text beside a figure, and the height of a row of cards.
+_BESIDE = ROOM_WIDE * 0.36
+_CARD = 104
+_LINE = 1.2
+# Notes up to this width, in Latin letters, stand below their slide, at most two.
+_NOTE_WIDE = 165
 # The beginning of a paragraph or quote with the speaker's notes.
 _NOTES = re.compile(r"^\s*(speaker notes|notes|备注|演讲者备注|演讲备注)\s*[:：]\s*", re.IGNORECASE)
+# The heading of a last slide that only ends the presentation.
+_THANKS = re.compile(r"^(thank you|thanks|questions|q ?& ?a|谢谢|感谢|致谢|提问|问答)", re.IGNORECASE)
+_FIGURES = ("picture", "chart")
 
 
 def render_pptx(task, blocks, notes):
     """Returns the bytes of a presentation."""
     parts = _parts(task, blocks)
-    if notes:
+    fits = all(text_width(plain(runs)) < _NOTE_WIDE for runs in notes)
+    if notes and not fits:
         block = [Block("item", runs, number=number, list_id=-1) for number, runs in enumerate(notes, 1)]
         parts.append(_Part([Run(words(task.language, "notes"))], block))
-    deck = _Deck(task)
+        parts[-1].is_small = True
+    deck = _Deck(task, plain(parts[0].heading), notes if fits else [])
+    sections = [part for part in parts[1:] if part.level == 1]
     for number, part in enumerate(parts):
         if number == 0:
             deck.add_cover(part)
+            if len(sections) > 1:
+                deck.add_agenda(sections)
+        elif number == len(parts) - 1 and number > 1 and _THANKS.match(plain(part.heading).strip()):
+            deck.add_cover(part, CLOSING)
         else:
             deck.add_part(part)
     return deck.written()
 
 
 class _Part:
-    """A heading and its content; `notes` are the speaker's notes."""
+    """A heading and its content; `notes` are the speaker's notes, and `is_small` is true for notes and sources."""
 
     def __init__(self, heading, blocks, level=2):
         self.heading, self.level, self.blocks, self.notes = heading, level, [], []
+        self.is_small = bool(_SOURCES.match(plain(heading).strip()))
         for block in blocks:
             self.add(block)
 
@@ -68,17 +83,21 @@ def _parts(task, blocks):
     first = blocks[0]
     begins = first.kind == "heading" and first.level == 1
     parts = [_Part(first.runs if begins else [Run(task.title)], [], 1)]
+    is_parted = False
     for block in blocks[1:] if begins else blocks:
         if block.kind == "heading" and block.level <= 2:
             parts.append(_Part(block.runs, [], block.level))
         elif block.kind == "rule":
-            # A new slide under the same heading, unless a heading follows.
-            if parts[-1].blocks and len(parts) > 1:
-                parts.append(_Part(parts[-1].heading, [], parts[-1].level))
+            is_parted = bool(parts[-1].blocks) and len(parts) > 1
+            continue
         elif len(parts) == 1 and not begins:
             parts.append(_Part(parts[0].heading, [block]))
         else:
+            if is_parted:
+                # A new slide under the same heading, since no heading follows the rule.
+                parts.append(_Part(parts[-1].heading, [], parts[-1].level))
             parts[-1].add(block)
+        is_parted = False
     cover = parts[0]
     if not _fits_cover(cover):
         # Content that does not fit on the cover becomes a separate slide.
@@ -96,32 +115,43 @@ def _fits_cover(part):
 
 
 class _Page:
-    """The content of one slide: texts above, tables below, and an image beside or below."""
+    """The content of one slide: texts above, tables below, and figures beside or below."""
 
     def __init__(self):
-        self.texts, self.tables, self.pictures = [], [], []
+        self.texts, self.tables, self.figures = [], [], []
 
     def is_empty(self):
-        return not (self.texts or self.tables or self.pictures)
+        return not (self.texts or self.tables or self.figures)
 
 
 def text_height(block, width, size):
     """Returns the height of a text in points at this width and font size, including the gap below."""
     if block.kind == "code":
-        lines = sum(1 + len(line) // max(1, int(width / (size * 0.8 * 0.56))) for line in block.text.split("\n"))
-        return lines * size * 0.8 * 1.15 + 16
+        lines = sum(1 + int(text_width(line) // max(1, int((width - 14) / (size * 0.8 * 0.56)))) for line in block.text.split("\n"))
+        return lines * size * 0.8 * 1.22 + 20
+    if block.kind == "formula":
+        return block.drawing.height * _formula_scale(block, width, size) + size * 1.2
     if block.kind == "heading":
         size = size * 1.1
     else:
-        width = max(60, width - 26 * (min(block.level, 4) + min(block.quote, 2) + (block.kind == "item")))
+        width = max(60, width - size * 1.3 * (min(block.level, 4) + min(block.quote, 2) + (block.kind == "item")))
     # A Latin letter is about half as wide as high, and words do not fill lines completely.
-    letters = max(1, width / (size * 0.53))
+    letters = max(1, width / (size * 0.54))
     lines = sum(max(1, -(-text_width(line) // letters)) for line in block.plain().split("\n"))
-    return lines * size * _LINE + size * 0.42
+    return lines * size * _LINE + size * 0.5
+
+
+def _formula_scale(block, width, size):
+    return min(size / 14, (width - 20) / block.drawing.width)
 
 
 def _texts_height(texts, width, size):
     return sum(text_height(block, width, size) for block in texts)
+
+
+def _fitting(texts, width, room):
+    """Returns the largest font size at which texts fit."""
+    return next((size for size in _LARGER if _texts_height(texts, width, size) <= room), _LARGER[-1])
 
 
 def _row_height(row, widths, size):
@@ -129,27 +159,23 @@ def _row_height(row, widths, size):
     for runs, width in zip(row, widths):
         letters = max(1, (width - 14) / (size * 0.56))
         lines = max(lines, sum(max(1, -(-text_width(line) // letters)) for line in plain(runs).split("\n")))
-    return lines * size * 1.22 + 8
+    return lines * size * 1.22 + size * 0.62
 
 
 class _Deck:
     """A presentation under construction."""
 
-    def __init__(self, task):
+    def __init__(self, task, title, footnotes):
         import pptx
         from pptx.util import Pt
 
-        self.task, self.Pt = task, Pt
+        self.task, self.Pt, self.fonts, self.footnotes = task, Pt, None, footnotes
         self.deck = pptx.Presentation()
-        self.deck.slide_width, self.deck.slide_height = Pt(_WIDTH), Pt(_HEIGHT)
-        _shape_layouts(self.deck, Pt)
+        self.layouts = prepare(self.deck, title)
         set_properties(self.deck.core_properties, task)
         self.count = 0
 
     def written(self):
-        for number, slide in enumerate(self.deck.slides, 1):
-            if number > 1:
-                self.add_number(slide, number)
         written = io.BytesIO()
         self.deck.save(written)
         return zip_anew(written.getvalue())
@@ -162,64 +188,75 @@ class _Deck:
             self.task.note("cut")
             return None
         self.count += 1
-        slide = self.deck.slides.add_slide(self.deck.slide_layouts[layout])
-        title = slide.shapes.title
-        if layout == _TITLE_ONLY:
-            _set_box(title, self.Pt, _LEFT, 26, _ROOM_WIDE, 66)
-        frame = title.text_frame
+        slide = self.deck.slides.add_slide(self.layouts[layout])
+        frame = slide.shapes.title.text_frame
         frame.word_wrap = True
-        size = {_COVER: (44, 36, 28), _SECTION: (40, 32, 26), _TITLE_ONLY: (30, 26, 22)}[layout]
+        is_content = layout == CONTENT
         wide = text_width(plain(heading))
-        chosen = next((one for one in size if wide * one * 0.55 < (_ROOM_WIDE - 20) * (3 if layout != _TITLE_ONLY else
-                       1)), size[-1])
+        room = (ROOM_WIDE if is_content else 760) * (1 if is_content else 2.6)
+        sizes = (30, 27, 24, 21) if is_content else (48, 42, 36, 30, 26)
+        chosen = next((one for one in sizes if wide * one * 0.56 < room), sizes[-1])
         heading = heading if wide < 240 else [Run(plain(heading)[:160] + "…")]
-        self.write_runs(frame.paragraphs[0], heading, chosen, _ACCENT, is_bold=True)
+        self.write_runs(frame.paragraphs[0], heading, chosen, None, is_bold=True)
         return slide
 
-    def add_cover(self, part):
-        slide = self.add_slide(_COVER, part.heading)
+    def add_cover(self, part, layout=COVER):
+        slide = self.add_slide(layout, part.heading)
+        if slide is None:
+            return
         frame = slide.placeholders[1].text_frame
         frame.word_wrap = True
-        for number, block in enumerate(part.blocks):
+        blocks = [block for block in part.blocks if block.runs]
+        size = next((size for size in (24, 20, 18, 16) if _texts_height(blocks, 760, size) < 130), 14)
+        for number, block in enumerate(blocks):
             paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
-            self.write_runs(paragraph, block.runs, 20, _SOFT_TEXT)
-        if not part.blocks:
+            paragraph.space_after = self.Pt(6)
+            self.write_runs(paragraph, block.runs, size, None)
+        if not blocks:
             _remove(slide.placeholders[1])
+        self.add_footnotes(slide, blocks)
         self.add_notes(slide, part.notes)
+
+    def add_footnotes(self, slide, blocks):
+        """Writes the notes of these blocks at the bottom of their slide."""
+        lines = [line for block in blocks for line in [block.runs, *(cell for row in block.rows for cell in row)]]
+        numbers = sorted({run.note for line in lines for run in line if isinstance(run, Run)
+                          and 0 < run.note <= len(self.footnotes)})
+        if numbers:
+            frame = self.add_box(slide, LEFT, HEIGHT - 36 - 12.5 * len(numbers), ROOM_WIDE, 12.5 * len(numbers))
+        for place_of, number in enumerate(numbers):
+            paragraph = frame.add_paragraph() if place_of else frame.paragraphs[0]
+            self.write_runs(paragraph, [Run(f"{number}  "), *self.footnotes[number - 1]], 10, house.LINES if
+                            slide.slide_layout.name != "Statement" else house.SOFT_INK)
+
+    def add_agenda(self, sections):
+        slide = self.add_slide(CONTENT, [Run(words(self.task.language, "contents"))])
+        items = [Block("item", part.heading, number=number) for number, part in enumerate(sections[:6], 1)]
+        if slide is not None:
+            self.draw_cards(slide, items, TOP)
 
     def add_part(self, part):
         if part.level == 1 and not part.blocks:
-            slide = self.add_slide(_SECTION, part.heading)
+            slide = self.add_slide(SECTION, part.heading)
             if slide is not None:
                 _remove(slide.placeholders[1])
                 self.add_notes(slide, part.notes)
             return
         size, pages = self.lay_out(part.blocks)
         for number, page in enumerate(pages or [_Page()]):
-            slide = self.add_slide(_TITLE_ONLY, part.heading)
+            is_more = number and page.tables and pages[number - 1].tables
+            more = [Run(words(self.task.language, "continued"))] if is_more else []
+            slide = self.add_slide(CONTENT, [*part.heading, *more])
             if slide is None:
                 return
-            self.fill(slide, page, size)
+            self.fill(slide, page, size, part.is_small)
+            self.add_footnotes(slide, [*page.texts, *page.tables])
             if number == 0:
                 self.add_notes(slide, part.notes)
 
     def add_notes(self, slide, notes):
         if notes:
             slide.notes_slide.notes_text_frame.text = "\n".join(notes)[:10_000]
-
-    def add_number(self, slide, number):
-        from pptx.enum.text import PP_ALIGN
-        from pptx.oxml import parse_xml
-
-        box = slide.shapes.add_textbox(self.Pt(_WIDTH - 110), self.Pt(_HEIGHT - 34), self.Pt(70), self.Pt(22))
-        box.name = "Slide Number"
-        paragraph = box.text_frame.paragraphs[0]
-        paragraph.alignment = PP_ALIGN.RIGHT
-        name = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
-        field = parse_xml(f'<a:fld {name} id="{{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}}" type="slidenum">'
-                          f'<a:rPr lang="en-US" sz="1100"><a:solidFill><a:srgbClr val="{_SOFT_TEXT}"/></a:solidFill>'
-                          f'</a:rPr><a:t>{number}</a:t></a:fld>')
-        paragraph._p.append(field)
 
     # Layout
 
@@ -238,14 +275,18 @@ class _Deck:
         pages, page = [], _Page()
         for block in self.pieces(blocks, size):
             if not page.is_empty() and not self.takes(page, block, size):
-                pages.append(page)
+                # A heading goes with what follows it.
+                last = [page.texts.pop()] if page.texts and page.texts[-1].kind == "heading" else []
+                if not page.is_empty():
+                    pages.append(page)
                 page = _Page()
+                page.texts += last
             if len(pages) > MAX_SLIDES:
                 break
             if block.kind == "table":
                 page = self.add_table(pages, page, block, size)
-            elif block.kind == "picture":
-                page.pictures.append(block)
+            elif block.kind in _FIGURES:
+                page.figures.append(block)
             else:
                 page.texts.append(block)
         return pages if page.is_empty() else [*pages, page]
@@ -261,7 +302,7 @@ class _Deck:
                     yield block
             elif block.kind == "code":
                 lines = block.text.split("\n")
-                most = int((_ROOM_HIGH - 16) / (size * 0.8 * 1.15))
+                most = int((ROOM_HIGH - 24) / (size * 0.8 * 1.22))
                 for at in range(0, len(lines), most):
                     yield from self.shorter(Block("code", text="\n".join(lines[at:at + most])), size)
             elif block.kind == "table":
@@ -270,11 +311,13 @@ class _Deck:
                     block.rows = [row[:MAX_COLUMNS] for row in block.rows]
                     block.aligns = block.aligns[:MAX_COLUMNS]
                 yield block
-            else:
+            elif block.kind in ("chart", "formula"):
+                yield block
+            elif block.kind != "rule":
                 yield from self.shorter(block, size)
 
     def shorter(self, block, size):
-        if text_height(block, _ROOM_WIDE, size) <= _ROOM_HIGH:
+        if text_height(block, ROOM_WIDE, size) <= ROOM_HIGH:
             yield block
             return
         text = block.text or block.plain()
@@ -288,30 +331,31 @@ class _Deck:
         """Returns true if a page has room for another block."""
         if page.tables:
             return False
-        if block.kind == "picture":
-            beside = _texts_height(page.texts, _ROOM_WIDE * 0.46, size) <= _ROOM_HIGH
-            return len(page.pictures) < (1 if page.texts else 2) and beside
-        if page.pictures and (block.kind == "table" or len(page.pictures) > 1):
+        if block.kind in _FIGURES:
+            beside = _texts_height(page.texts, _BESIDE, size) <= ROOM_HIGH
+            return len(page.figures) < (1 if page.texts else 2) and beside
+        if page.figures and (block.kind == "table" or len(page.figures) > 1):
             return False
         if block.kind == "table":
-            used = _texts_height(page.texts, _ROOM_WIDE, size)
-            return used + self.table_height(block.rows[:4], block) <= _ROOM_HIGH
+            # A short table stays whole.
+            used = _texts_height(page.texts, ROOM_WIDE, size)
+            whole = self.table_height(block.rows, block)
+            return used + (whole if whole < ROOM_HIGH * 0.8 else self.table_height(block.rows[:6], block)) <= ROOM_HIGH
         # A heading stays on the same page as the next block.
         more = 2.2 * size if block.kind == "heading" else 0
-        wide = _ROOM_WIDE * 0.46 if page.pictures else _ROOM_WIDE
-        return _texts_height([*page.texts, block], wide, size) + more <= _ROOM_HIGH
+        wide = _BESIDE if page.figures else ROOM_WIDE
+        return _texts_height([*page.texts, block], wide, size) + more <= ROOM_HIGH
 
     def table_height(self, rows, block):
-        size = _table_size(block)
-        widths = column_widths(block, _ROOM_WIDE)
+        size, widths = column_widths(block, ROOM_WIDE, _TABLE_SIZES[3:])
         return sum(_row_height(row, widths, size) for row in rows) + _GAP
 
     def add_table(self, pages, page, block, size):
         """Adds a table to the page and to further pages if needed; returns the last page."""
-        widths, letters = column_widths(block, _ROOM_WIDE), _table_size(block)
+        letters, widths = column_widths(block, ROOM_WIDE, _TABLE_SIZES[3:])
         head, rows = block.rows[0], block.rows[1:]
         while True:
-            room = _ROOM_HIGH - _texts_height(page.texts, _ROOM_WIDE, size) - _GAP
+            room = ROOM_HIGH - _texts_height(page.texts, ROOM_WIDE, size) - _GAP
             room -= _row_height(head, widths, letters)
             taken = 0
             for row in rows:
@@ -328,54 +372,149 @@ class _Deck:
 
     # Drawing
 
-    def fill(self, slide, page, size):
-        width = _ROOM_WIDE * 0.46 if page.pictures and page.texts else _ROOM_WIDE
-        used = _texts_height(page.texts, width, size)
-        if page.texts:
-            height = _ROOM_HIGH if page.pictures else min(used + 8, _ROOM_HIGH)
-            self.add_texts(slide, page, size, width, height)
-        for table in page.tables:
-            self.draw_table(slide, table, _TOP + (used + _GAP if page.texts else 0))
-        if page.pictures:
-            left = _LEFT + (width + 24 if page.texts else 0)
-            room = (_WIDTH - _RIGHT - left - _GAP * (len(page.pictures) - 1)) / len(page.pictures)
-            for number, block in enumerate(page.pictures):
-                self.draw_picture(slide, block, left + number * (room + _GAP), room)
+    def fill(self, slide, page, size, is_small):
+        """Draws a page in the layout that fits its content."""
+        if page.figures:
+            self.fill_with_figures(slide, page)
+        elif page.tables:
+            self.fill_with_table(slide, page, size)
+        elif is_small:
+            self.add_texts(slide, page.texts, min(20, _fitting(page.texts, ROOM_WIDE, ROOM_HIGH)), (LEFT, TOP, ROOM_WIDE))
+        else:
+            self.fill_with_texts(slide, page.texts)
 
-    def add_texts(self, slide, page, size, width, height):
-        """Adds a box of paragraphs; each piece of code has its own box."""
-        top = _TOP
+    def fill_with_figures(self, slide, page):
+        left = LEFT
+        if page.texts:
+            size = min(22, _fitting(page.texts, _BESIDE, ROOM_HIGH))
+            high = _texts_height(page.texts, _BESIDE, size)
+            self.add_texts(slide, page.texts, size, (LEFT, TOP + max(0, min(60, (ROOM_HIGH - high) / 2)), _BESIDE))
+            left += _BESIDE + 28
+        room = (WIDTH - RIGHT - left - _GAP * (len(page.figures) - 1)) / len(page.figures)
+        for number, block in enumerate(page.figures):
+            draw = self.draw_chart if block.kind == "chart" else self.draw_picture
+            draw(slide, block, left + number * (room + _GAP), room)
+
+    def fill_with_table(self, slide, page, size):
+        size = min(24, max(size, _fitting(page.texts, ROOM_WIDE, 90))) if page.texts else size
+        used = _texts_height(page.texts, ROOM_WIDE, size)
+        if used > ROOM_HIGH - 100:
+            used = _texts_height(page.texts, ROOM_WIDE, size := _SIZES[-1])
+        if page.texts:
+            self.add_texts(slide, page.texts, size, (LEFT, TOP, ROOM_WIDE))
+        for table in page.tables:
+            self.draw_table(slide, table, TOP + (used + _GAP if page.texts else 0))
+
+    def fill_with_texts(self, slide, texts):
+        leads = next((at for at, block in enumerate(texts) if block.kind != "text" or block.quote), len(texts))
+        items = texts[leads:]
+        if texts and all(block.quote and block.kind == "text" for block in texts):
+            self.draw_quote(slide, texts)
+        elif texts and len(texts) <= 3 and _is_number(texts[0]):
+            self.draw_number(slide, texts)
+        elif len(texts) in (1, 2) and leads == len(texts) and _texts_height(texts, ROOM_WIDE - 100, 30) < ROOM_HIGH - 60:
+            self.draw_statement(slide, texts)
+        elif _are_cards(items) and _texts_height(texts[:leads], ROOM_WIDE, 22) < 110:
+            self.add_texts(slide, texts[:leads], 22, (LEFT, TOP, ROOM_WIDE))
+            self.draw_cards(slide, items, TOP + (_texts_height(texts[:leads], ROOM_WIDE, 22) + 6 if leads else 0))
+        elif columns := _columns(texts):
+            wide = (ROOM_WIDE - 28) / 2
+            size = min(_fitting(column, wide - 40, ROOM_HIGH - 40) for column in columns)
+            high = max(_texts_height(column, wide - 40, size) for column in columns) + 40
+            for number, column in enumerate(columns):
+                left = LEFT + number * (wide + 28)
+                add_rect(slide.shapes, left, TOP, wide, high, "bg2")
+                add_rect(slide.shapes, left, TOP, wide, 5, f"accent{number + 1}")
+                self.add_texts(slide, column, size, (left + 20, TOP + 22, wide - 40))
+        else:
+            self.add_texts(slide, texts, _fitting(texts, ROOM_WIDE, ROOM_HIGH), (LEFT, TOP, ROOM_WIDE))
+
+    def draw_cards(self, slide, items, top):
+        """Draws each item as a row with a mark."""
+        room = TOP + ROOM_HIGH - top
+        high = min((room + 12) / len(items) - 12, _CARD)
+        size = next((size for size in (24, 22, 20, 18) if all(
+            text_height(item, ROOM_WIDE - 60, size) <= high for item in items)), 16)
+        for number, item in enumerate(items):
+            y = top + number * (high + 12)
+            add_rect(slide.shapes, LEFT, y, ROOM_WIDE, high, "bg2")
+            add_rect(slide.shapes, LEFT, y, 6, high, "accent1")
+            indent = 30
+            mark = item.name or (f"{item.number}" if item.number is not None else "")
+            if mark:
+                box = self.add_box(slide, LEFT + 20, y, 50, high, is_centered=True)
+                self.write_runs(box.paragraphs[0], [Run(mark)], size + 6, house.ACCENT, is_bold=True)
+                indent = 76
+            box = self.add_box(slide, LEFT + indent, y, ROOM_WIDE - indent - 20, high, is_centered=True)
+            self.write_runs(box.paragraphs[0], item.runs, size, house.INK)
+
+    def draw_quote(self, slide, texts):
+        by = texts[-1] if len(texts) > 1 and re.match(r"\s*[—–-]", texts[-1].plain()) else None
+        said = [block for block in texts if block is not by]
+        size = next((size for size in (38, 34, 30, 26, 22) if _texts_height(said, ROOM_WIDE - 130, size) < 220), 20)
+        high = _texts_height(said, ROOM_WIDE - 130, size)
+        top = TOP + max(10, (ROOM_HIGH - high - 60) / 2 - 20)
+        mark = self.add_box(slide, LEFT - 6, top - 46, 124, 170)
+        self.write_runs(mark.paragraphs[0], [Run("\u201c")], 130, house.SECOND, is_bold=True)
+        said = [Block(**{**vars(block), "quote": 0}) for block in said]
+        self.add_texts(slide, said, size, (LEFT + 96, top, ROOM_WIDE - 130), house.DARK)
+        if by:
+            box = self.add_box(slide, LEFT + 96, top + high + 10, ROOM_WIDE - 130, 34)
+            self.write_runs(box.paragraphs[0], by.runs, 18, house.SOFT_INK)
+
+    def draw_statement(self, slide, texts):
+        size = next(size for size in (36, 33, 30) if _texts_height(texts, ROOM_WIDE - 100, size) < ROOM_HIGH - 60)
+        high = _texts_height(texts, ROOM_WIDE - 100, size)
+        add_rect(slide.shapes, LEFT, TOP, ROOM_WIDE, ROOM_HIGH - 20, "bg2")
+        add_rect(slide.shapes, LEFT, TOP, 6, ROOM_HIGH - 20, "accent2")
+        self.add_texts(slide, texts, size, (LEFT + 50, TOP + (ROOM_HIGH - 20 - high) / 2, ROOM_WIDE - 100), house.DARK)
+
+    def draw_number(self, slide, texts):
+        box = self.add_box(slide, LEFT, TOP + 30, ROOM_WIDE, 150, is_centered=True)
+        shown = texts[0].plain().strip()
+        size = next((size for size in (138, 110, 88, 66) if text_width(shown) * size * 0.56 < ROOM_WIDE), 54)
+        self.write_runs(box.paragraphs[0], [Run(shown)], size, house.ACCENT, is_bold=True)
+        size = min(32, _fitting(texts[1:], ROOM_WIDE, 150))
+        self.add_texts(slide, texts[1:], size, (LEFT, TOP + 200, ROOM_WIDE))
+
+    def add_box(self, slide, left, top, width, height, is_centered=False):
+        from pptx.enum.text import MSO_ANCHOR
+
+        box = slide.shapes.add_textbox(*(self.Pt(edge) for edge in (left, top, width, height)))
+        frame = box.text_frame
+        frame.word_wrap = True
+        frame.margin_left = frame.margin_right = frame.margin_top = frame.margin_bottom = 0
+        if is_centered:
+            frame.vertical_anchor = MSO_ANCHOR.MIDDLE
+        return frame
+
+    def add_texts(self, slide, texts, size, box, color=None):
+        """Adds paragraphs into a box `(left, top, width)`; each piece of code and each formula has its own box."""
+        left, top, width = box
         group = []
-        for block in [*page.texts, None]:
-            if block is not None and block.kind != "code":
+        for block in [*texts, None]:
+            if block is not None and block.kind not in ("code", "formula"):
                 group.append(block)
                 continue
             if group:
                 high = _texts_height(group, width, size)
-                alone = len(group) == len(page.texts)
-                self.draw_texts(slide, group, size, top, width, height if alone else high)
+                self.draw_texts(slide, group, size, (left, top, width, high), color)
                 top += high
                 group = []
             if block is not None:
                 high = text_height(block, width, size)
-                self.draw_code(slide, block, size, top, width, high - 10)
+                (self.draw_code if block.kind == "code" else self.draw_formula)(slide, block, size, left, top, width)
                 top += high
 
-    def draw_texts(self, slide, blocks, size, top, width, height):
-        from pptx.util import Emu
-
-        box = slide.shapes.add_textbox(*(self.Pt(edge) for edge in (_LEFT, top, width, height)))
-        frame = box.text_frame
-        frame.word_wrap = True
-        frame.margin_left = frame.margin_right = Emu(0)
-        frame.margin_top = frame.margin_bottom = Emu(0)
+    def draw_texts(self, slide, blocks, size, box, color):
+        frame = self.add_box(slide, *box)
         for number, block in enumerate(blocks):
             paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
-            paragraph.line_spacing, paragraph.space_after = 1.02, self.Pt(size * 0.4)
+            paragraph.line_spacing, paragraph.space_after = 1.0, self.Pt(size * 0.45)
             self.mark(paragraph, block, size)
             is_heading = block.kind == "heading"
-            color = _ACCENT if is_heading else _SOFT_TEXT if block.quote else _TEXT
-            self.write_runs(paragraph, block.runs, size * 1.1 if is_heading else size, color, is_bold=is_heading)
+            own = color or (house.ACCENT if is_heading else house.SOFT_INK if block.quote else house.INK)
+            self.write_runs(paragraph, block.runs, size * 1.1 if is_heading else size, own, is_bold=is_heading)
 
     def mark(self, paragraph, block, size):
         """Sets the mark and the indent of an item."""
@@ -388,11 +527,14 @@ class _Deck:
         if block.kind == "item":
             properties.set("marL", f"{step * (level + 1)}")
             properties.set("indent", f"{-step}")
-            if block.number is None:
+            if block.name:
+                mark = f'<a:buChar {name} char="{block.name}"/>'
+            elif block.number is None:
                 mark = f'<a:buChar {name} char="{"•–▪"[min(block.level, 2)]}"/>'
             else:
                 number = min(max(block.number, 1), 32_767)
                 mark = f'<a:buAutoNum {name} type="arabicPeriod" startAt="{number}"/>'
+            properties.append(parse_xml(f'<a:buClr {name}><a:schemeClr val="accent2"/></a:buClr>'))
             properties.append(parse_xml(f'<a:buFont {name} typeface="Arial"/>'))
             properties.append(parse_xml(mark))
         else:
@@ -400,62 +542,98 @@ class _Deck:
             properties.set("indent", "0")
             properties.append(parse_xml(f"<a:buNone {name}/>"))
 
-    def draw_code(self, slide, block, size, top, width, height):
+    def draw_code(self, slide, block, size, left, top, width):
         from pptx.dml.color import RGBColor
 
-        box = slide.shapes.add_textbox(*(self.Pt(edge) for edge in (_LEFT, top, width, height)))
+        box = slide.shapes.add_textbox(*(self.Pt(edge) for edge in (left, top, width,
+                                                                    text_height(block, width, size) - 10)))
         box.fill.solid()
-        box.fill.fore_color.rgb = RGBColor.from_string(_SOFT)
+        box.fill.fore_color.rgb = RGBColor.from_string(house.SOFT)
         frame = box.text_frame
         frame.word_wrap = True
         for number, line in enumerate(block.text.split("\n")):
             paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
-            self.write_runs(paragraph, [Run(line, code=True)], size * 0.8, _TEXT)
+            self.write_runs(paragraph, [Run(line, code=True)], size * 0.8, house.INK)
+
+    def draw_formula(self, slide, block, size, left, top, width):
+        scale = _formula_scale(block, width, size)
+        wide, high = block.drawing.width * scale, block.drawing.height * scale
+        content = block.drawing.to_png(self.fonts, 4 * scale)
+        shape = slide.shapes.add_picture(io.BytesIO(content), *(self.Pt(edge) for edge in
+                                                                (left + (width - wide) / 2, top + size * 0.4, wide, high)))
+        shape._element.nvPicPr.cNvPr.set("descr", block.text[:500])
+
+    def draw_chart(self, slide, block, left, width):
+        from pptx_charts import add_chart
+
+        chart, top, high = block.chart, TOP, ROOM_HIGH
+        told = [part for part in (chart.title, chart.unit if chart.kind != "scatter" else "") if part]
+        if told:
+            frame = self.add_box(slide, left, top - 2, width, 22)
+            room = int(width / 8)
+            self.write_runs(frame.paragraphs[0], [Run(told[0][:room], bold=True), *(Run(f"   {part}") for part in told[1:])],
+                            14, house.INK)
+            top, high = top + 24, high - 24
+        if chart.source:
+            frame = self.add_box(slide, left, TOP + ROOM_HIGH - 14, width, 16)
+            self.write_runs(frame.paragraphs[0], [Run(chart.caption()[:int(width / 6)])], 10.5, house.SOFT_INK)
+            high -= 18
+        add_chart(slide.shapes, chart, left, top, width, high)
 
     def draw_picture(self, slide, block, left, width):
         picture = self.task.picture(block.name)
         caption = 20 if block.text else 0
-        scale = min(width / picture.width, (_ROOM_HIGH - caption) / picture.height, 1.5)
+        scale = min(width / picture.width, (ROOM_HIGH - caption) / picture.height, 1.5)
         wide, high = picture.width * scale, picture.height * scale
-        top = _TOP + (_ROOM_HIGH - caption - high) / 2
-        place = (left + (width - wide) / 2, top, wide, high)
-        shape = slide.shapes.add_picture(io.BytesIO(picture.content), *(self.Pt(edge) for edge in place))
+        top = TOP + (ROOM_HIGH - caption - high) / 2
+        box = (left + (width - wide) / 2, top, wide, high)
+        shape = slide.shapes.add_picture(io.BytesIO(picture.content), *(self.Pt(edge) for edge in box))
         shape._element.nvPicPr.cNvPr.set("descr", block.text[:500])
         if block.text:
             from pptx.enum.text import PP_ALIGN
 
-            box = slide.shapes.add_textbox(self.Pt(left), self.Pt(top + high), self.Pt(width), self.Pt(22))
-            box.text_frame.word_wrap = True
-            paragraph = box.text_frame.paragraphs[0]
-            paragraph.alignment = PP_ALIGN.CENTER
+            frame = self.add_box(slide, left, top + high + 4, width, 18)
+            frame.paragraphs[0].alignment = PP_ALIGN.CENTER
             shown = block.text if text_width(block.text) * 6.5 < width else block.text[:int(width / 13)] + "…"
-            self.write_runs(paragraph, [Run(shown)], 12, _SOFT_TEXT)
+            self.write_runs(frame.paragraphs[0], [Run(shown)], 12, house.SOFT_INK)
 
     def draw_table(self, slide, block, top):
         from pptx.dml.color import RGBColor
         from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
 
-        size, widths = _table_size(block), column_widths(block, _ROOM_WIDE)
-        heights = [_row_height(row, widths, size) for row in block.rows]
-        shape = slide.shapes.add_table(len(block.rows), len(widths), self.Pt(_LEFT), self.Pt(top),
-                                       self.Pt(_ROOM_WIDE), self.Pt(sum(heights)))
+        room = TOP + ROOM_HIGH - top
+        for place_of in range(len(_TABLE_SIZES)):
+            size, widths = column_widths(block, ROOM_WIDE, _TABLE_SIZES[place_of:])
+            heights = [_row_height(row, widths, size) for row in block.rows]
+            if sum(heights) <= room:
+                break
+        # Rows grow into the room of the slide, up to a limit.
+        more = max(0, min((room - sum(heights)) / len(heights), size * 1.5))
+        heights = [height + more for height in heights]
+        shape = slide.shapes.add_table(len(block.rows), len(widths), self.Pt(LEFT), self.Pt(top),
+                                       self.Pt(ROOM_WIDE), self.Pt(sum(heights)))
         table = shape.table
+        table._tbl.tblPr.set("bandRow", "0")
+        # The style without a grid; the rows' own lines follow.
+        table._tbl.tblPr.find("{http://schemas.openxmlformats.org/drawingml/2006/main}tableStyleId").text = \
+            "{2D5ABB26-0587-4C30-8999-92F81FD0307C}"
         for column, width in zip(table.columns, widths):
             column.width = self.Pt(width)
         aligns = {"center": PP_ALIGN.CENTER, "right": PP_ALIGN.RIGHT}
         for number, (row, cells, height) in enumerate(zip(table.rows, block.rows, heights)):
             row.height = self.Pt(height)
             for cell, runs, align in zip(row.cells, cells, block.aligns):
-                cell.margin_left = cell.margin_right = self.Pt(6)
-                cell.margin_top = cell.margin_bottom = self.Pt(3)
+                cell.margin_left = cell.margin_right = self.Pt(7)
+                cell.margin_top = cell.margin_bottom = self.Pt(2)
                 cell.vertical_anchor = MSO_ANCHOR.MIDDLE
-                cell.fill.solid()
-                fill = _HEAD if number == 0 else _SOFT if number % 2 == 0 else "FFFFFF"
-                cell.fill.fore_color.rgb = RGBColor.from_string(fill)
+                if number == 0:
+                    cell.fill.solid()
+                    cell.fill.fore_color.rgb = RGBColor.from_string(house.HEAD)
+                _add_line_below(cell, house.ACCENT if number == 0 else house.LINES, 1.5 if number == 0 else 0.75)
                 paragraph = cell.text_frame.paragraphs[0]
                 if align in aligns:
                     paragraph.alignment = aligns[align]
-                self.write_runs(paragraph, runs, size, _ACCENT if number == 0 else _TEXT, is_bold=number == 0)
+                self.write_runs(paragraph, runs, size, house.DARK if number == 0 else house.INK, is_bold=number == 0)
 
     def write_runs(self, paragraph, runs, size, color, is_bold=False):
         from pptx.dml.color import RGBColor
@@ -473,101 +651,55 @@ class _Deck:
                 written.text = line
                 font = written.font
                 font.size, font.bold, font.italic = self.Pt(round(size, 1)), run.bold or is_bold, run.italic
-                font.name = _CODE if run.code else _LATIN
-                font.color.rgb = RGBColor.from_string(color)
+                font.name = house.CODE if run.code else house.LATIN
+                if color:
+                    font.color.rgb = RGBColor.from_string(color)
                 properties = written._r.get_or_add_rPr()
-                east = properties.makeelement(qn("a:ea"), {"typeface": _CHINESE})
+                east = properties.makeelement(qn("a:ea"), {"typeface": house.CHINESE})
                 properties.find(qn("a:latin")).addnext(east)
                 if run.strike:
                     properties.set("strike", "sngStrike")
-                if run.note:
-                    properties.set("baseline", "30000")
-                if run.link:
+                if run.script:
+                    properties.set("baseline", "30000" if run.script == "sup" else "-25000")
+                if run.link and not run.link.startswith("#"):
                     written.hyperlink.address = run.link[:2000]
 
 
-_COVER, _SECTION, _TITLE_ONLY = 0, 2, 5
+def _is_number(block):
+    """Returns true for a bold figure in a line of its own."""
+    text = block.plain().strip()
+    return block.kind == "text" and block.runs and all(run.bold for run in block.runs if isinstance(run, Run)) and \
+        text_width(text) <= 16 and any(letter.isdigit() for letter in text)
 
 
-def _shape_layouts(deck, Pt):
-    """Widens the library's layouts, which are for narrow slides."""
-    from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
-
-    for layout in deck.slide_layouts:
-        for holder in list(layout.placeholders):
-            if holder.placeholder_format.type in _FOOT:
-                _remove(holder)
-    for holder in list(deck.slide_master.placeholders):
-        if holder.placeholder_format.type in _FOOT:
-            _remove(holder)
-    boxes = {_COVER: ((_LEFT + 20, 150, _ROOM_WIDE - 40, 130), (_LEFT + 20, 296, _ROOM_WIDE - 40, 130)),
-             _SECTION: ((_LEFT + 20, 190, _ROOM_WIDE - 40, 130), (_LEFT + 20, 330, _ROOM_WIDE - 40, 80)),
-             _TITLE_ONLY: ((_LEFT, 26, _ROOM_WIDE, 66),)}
-    for number, places in boxes.items():
-        layout = deck.slide_layouts[number]
-        for holder, place in zip(layout.placeholders, places):
-            _set_box(holder, Pt, *place)
-            frame = holder.text_frame
-            frame.margin_left = frame.margin_right = 0
-            frame.vertical_anchor = MSO_ANCHOR.TOP if place[1] > 290 else MSO_ANCHOR.BOTTOM
-            for paragraph in frame.paragraphs:
-                paragraph.alignment = PP_ALIGN.LEFT
-        _align_left(layout)
-        line = layout.shapes if number == _TITLE_ONLY else None
-        if line is not None:
-            _add_line(layout, _LEFT, 97, _ROOM_WIDE)
-        else:
-            _add_line(layout, _LEFT + 20, places[0][1] + places[0][3] + 7, 120)
-    for holder in deck.slide_master.placeholders:
-        place = (_LEFT, 26, _ROOM_WIDE, 66) if holder.placeholder_format.idx == 0 else (_LEFT, _TOP, _ROOM_WIDE,
-                                                                                        _ROOM_HIGH)
-        _set_box(holder, Pt, *place)
+def _are_cards(items):
+    return 2 <= len(items) <= 6 and all(
+        block.kind == "item" and not block.level and not block.quote and block.runs
+        and text_height(block, ROOM_WIDE - 60, 18) <= (ROOM_HIGH + 12) / len(items) - 12 for block in items)
 
 
-# Date, footer and number: placeholders of master and layouts that slides do not show by default.
-_FOOT = (13, 15, 16)
+def _columns(texts):
+    """Returns two columns: texts below two headings, or the halves of a long list; None for other texts."""
+    heads = [at for at, block in enumerate(texts) if block.kind == "heading"]
+    if len(heads) == 2 and heads[0] == 0:
+        return texts[:heads[1]], texts[heads[1]:]
+    if len(texts) > 6 and all(block.kind == "item" and text_width(block.plain()) < 60 for block in texts):
+        middle = next((at for at in range((len(texts) + 1) // 2, len(texts)) if not texts[at].level), 0)
+        return (texts[:middle], texts[middle:]) if middle else None
+    return None
 
 
-def _align_left(layout):
-    """Aligns titles to the left, because the library's layouts center titles."""
+def _add_line_below(cell, color, width):
     from pptx.oxml import parse_xml
-    from pptx.oxml.ns import qn
+    from pptx_theme import SPACES
 
-    name = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
-    for holder in layout.placeholders:
-        body = holder._element.txBody
-        styles = body.find(qn("a:lstStyle"))
-        for old in list(styles):
-            styles.remove(old)
-        styles.append(parse_xml(f'<a:lvl1pPr {name} marL="0" indent="0" algn="l"><a:buNone/>'
-                                f'<a:defRPr cap="none"/></a:lvl1pPr>'))
-
-
-def _add_line(layout, left, top, width):
-    from pptx.oxml import parse_xml
-
-    spaces = ('xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
-              'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"')
-    to = 12_700
-    layout.shapes._spTree.append(parse_xml(
-        f'<p:sp {spaces}><p:nvSpPr><p:cNvPr id="99" name="Line"/><p:cNvSpPr/><p:nvPr userDrawn="1"/></p:nvSpPr>'
-        f'<p:spPr><a:xfrm><a:off x="{int(left * to)}" y="{int(top * to)}"/>'
-        f'<a:ext cx="{int(width * to)}" cy="{int(2 * to)}"/></a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom>'
-        f'<a:solidFill><a:srgbClr val="{_HEAD}"/></a:solidFill><a:ln><a:noFill/></a:ln></p:spPr></p:sp>'))
-
-
-def _set_box(shape, Pt, left, top, width, height):
-    shape.left, shape.top, shape.width, shape.height = Pt(left), Pt(top), Pt(width), Pt(height)
+    line = parse_xml(f'<a:lnB {SPACES} w="{int(width * 12_700)}"><a:solidFill><a:srgbClr val="{color}"/></a:solidFill></a:lnB>')
+    # Lines come before the fill.
+    cell._tc.get_or_add_tcPr().insert(0, line)
 
 
 def _remove(shape):
     shape._element.getparent().remove(shape._element)
-
-
-def _table_size(block):
-    """Returns the font size of a table, which decreases with the number of columns."""
-    columns = len(block.rows[0])
-    return _TABLE_SIZES[0] if columns <= 5 else _TABLE_SIZES[1] if columns <= 9 else _TABLE_SIZES[2]
 
 
 def _place_to_part(text):

@@ -311,7 +311,7 @@ pub struct RenderValue {
     /// The images named by the text that could not be shown, 50 at most.
     pub missing_images: Vec<String>,
     /// The omitted content: `scripts`, `addresses` (content from elsewhere), `cut` (content above the limit
-    /// of a document).
+    /// of a document), and `chart: ` with the fault of a block that is shown as code.
     pub notes: Vec<String>,
 }
 
