@@ -14,6 +14,7 @@ mod process;
 mod publish_texts;
 mod recording;
 mod replay;
+mod reports;
 mod signature;
 mod smoke;
 mod soak;
@@ -83,6 +84,9 @@ enum TaskCommand {
     /// Replays the records of a run and of its child runs, and shows the first difference.
     #[command(override_usage = "cargo xtask replay RUN|FILE [--save FILE]")]
     Replay(replay::ReplayArguments),
+    /// Renders sample reports in all forms into target/reports, and prints their measurable faults.
+    #[command(override_usage = "cargo xtask reports")]
+    Reports,
     /// Checks a running deployment for less than a cent: a question, its stream, a resume, a file.
     #[command(override_usage = "cargo xtask smoke URL [--token TOKEN] [--sign]")]
     Smoke(smoke::SmokeArguments),
@@ -130,6 +134,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         }
         TaskCommand::Recording(arguments) => recording::run(&arguments),
         TaskCommand::Replay(arguments) => replay::run(arguments),
+        TaskCommand::Reports => reports::render_samples(),
         TaskCommand::Smoke(arguments) => smoke::run(arguments),
         TaskCommand::Soak(arguments) => soak::run(&arguments),
         TaskCommand::Stack => verify::keep_stack(),

@@ -66,7 +66,7 @@ async fn a_report_reads_back_as_it_was_written() {
     let parts = [
         (
             "report.docx",
-            vec!["# Sales of the regions", "## Findings", "- North grew", "| North | 1,284,000 |"],
+            vec!["Sales of the regions", "# Findings", "- North grew", "| North | 1,284,000 |"],
         ),
         ("report.pptx", vec!["## Slide 2", "| North | 1,284,000 |", "Notes: Say thank you."]),
         ("report.pdf", vec!["## Page 1 of 2", "1,284,000", "The table of sales"]),
@@ -119,7 +119,7 @@ print(pdf.get_metadata_dict()['Title'], [b.get_title() for b in pdf.get_toc()])
 "#;
     let told = print_of(&sandbox, code, files).await;
     let expected = "Sales of the regions | en-US\n1 2.0 2\n['https://example.com/a?b=1&c=2'] True True\n\
-        1.778 ['Sales of the regions', 'Findings', 'Findings', '各地区', 'Notes']\npicture 2.0\n\
+        1.778 ['Sales of the regions', 'Findings', 'Findings', '各地区']\npicture 2.0\n\
         Sales of the regions ['Sales of the regions', 'Findings', 'Details', '各地区']\n";
     assert_eq!(told, expected);
 }
@@ -184,4 +184,20 @@ async fn images_that_are_none_are_missing_from_every_format() {
         let missing = ["bomb.png", "lie.png", "a.csv", "../../etc/passwd"];
         assert!(made.is_some() && said.missing_images == missing, "{format:?}: {said:?}");
     }
+}
+
+/// Renders samples in all forms, without the jail, and looks for what can be measured: broken numbers, missing letters,
+/// text outside its box, empty slides and pages, dead links.
+#[test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+fn sample_reports_have_no_measurable_fault() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reports/samples.py");
+    let mut samples = std::process::Command::new(crate::python::python());
+    let output =
+        samples.arg(script).arg(folder.path()).args(crate::python::fonts()).output().unwrap();
+    let (printed, errors) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{printed}{errors}");
+    assert!(printed.lines().count() > 60, "there are fewer samples: {printed}");
 }
