@@ -6,7 +6,7 @@ import { type CsvTable } from "./csv";
 import styles from "./files.module.css";
 
 /** A table of many rows; it is read in a worker, and only the visible rows are in the document. */
-export function Csv({ text }: { text: string }): ReactNode {
+export function Csv({ name, text }: { name: string; text: string }): ReactNode {
   const words = useWords();
   const language = useLanguage();
   const [table, setTable] = useState<CsvTable | null>(null);
@@ -34,12 +34,14 @@ export function Csv({ text }: { text: string }): ReactNode {
       </span>
     ));
   return (
-    <div className={styles.csv} role="table" aria-rowcount={table.rows.length}>
+    <div className={styles.csv}>
       {table.isCut ? <p className={styles.state}>{words.files.rows(formatCount(rows.length, language))}</p> : null}
-      <div className={styles.csvScroll} tabIndex={0} role="presentation">
-        <div className={styles.csvInner}>
-          <div role="row" className={styles.csvHead}>
-            {cells(header, "columnheader")}
+      <div className={styles.csvScroll} tabIndex={0} role="region" aria-label={name}>
+        <div className={styles.csvInner} role="table" aria-label={name} aria-rowcount={table.rows.length}>
+          <div role="rowgroup">
+            <div role="row" className={styles.csvHead}>
+              {cells(header, "columnheader")}
+            </div>
           </div>
           <VList className={styles.csvBody} data={rows} itemSize={30} role="rowgroup">
             {(row, index) => (

@@ -88,7 +88,7 @@ function TextFile({ file }: { file: SessionFile }): ReactNode {
       {kind === "html" && !isSource ? (
         <HtmlFrame name={file.name} text={text} />
       ) : kind === "csv" && !isSource ? (
-        <Csv text={text} />
+        <Csv name={file.name} text={text} />
       ) : (
         <div className={styles.page} tabIndex={0} role="region" aria-label={file.name}>
           <div className={styles.sheet}>

@@ -39,17 +39,17 @@ function CallDetails({ call }: { call: CallRow }): ReactNode {
   const text = useMemo(() => JSON.stringify(call.arguments, null, 2) ?? "", [call.arguments]);
   return (
     <div className={styles.details}>
-      <h4>{words.work.arguments}</h4>
+      <p className={styles.label}>{words.work.arguments}</p>
       <PlainText text={text} />
       <Hidden text={text} />
       {call.progress && call.result === null ? (
         <>
-          <h4>{words.work.progress}</h4>
+          <p className={styles.label}>{words.work.progress}</p>
           <PlainText text={call.progress.text} />
           {call.progress.isCut ? <p>{words.work.progressCut}</p> : null}
         </>
       ) : null}
-      <h4>{words.work.result}</h4>
+      <p className={styles.label}>{words.work.result}</p>
       {call.result ? <ResultView result={call.result} /> : <p>{words.work.noResult}</p>}
     </div>
   );
