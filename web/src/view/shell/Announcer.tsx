@@ -8,7 +8,10 @@ const LONGEST = 6_000;
 /** Tells screen readers about states, and the whole answer once; and counts in the tab's title. */
 export function Announcer(): ReactNode {
   const words = useWords();
-  const title = usePage((state) => conversationOf(state)?.title ?? "");
+  const title = usePage((state) => {
+    const conversation = conversationOf(state);
+    return conversation?.title || conversation?.turns[0]?.question?.slice(0, 80) || "";
+  });
   const key = usePage((state) => newestTurn(conversationOf(state))?.key ?? null);
   const status = usePage((state) => newestTurn(conversationOf(state))?.status ?? null);
   const hasWords = usePage((state) => {
