@@ -152,7 +152,7 @@ async fn no_model_at_all() {
 #[tokio::test]
 async fn a_step_budget_that_is_used_up() {
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_LIMITS__MAX_STEPS", "2".to_owned()))
+        options.vars.push(("DJINN_LIMITS__MAX_STEPS", "2".to_owned()));
     })
     .await;
     let rule = writes_a_file(world.model.on("How far do you get?")).then();
@@ -172,7 +172,7 @@ async fn a_step_budget_that_is_used_up() {
 #[tokio::test]
 async fn a_token_budget_that_is_used_up() {
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_LIMITS__MAX_TOKENS", "1000".to_owned()))
+        options.vars.push(("DJINN_LIMITS__MAX_TOKENS", "1000".to_owned()));
     })
     .await;
     let rule = writes_a_file(world.model.on("How much do you read?")).usage(1_200, 10, 0).then();
@@ -190,7 +190,7 @@ async fn a_token_budget_that_is_used_up() {
 #[tokio::test]
 async fn a_time_budget_that_is_used_up() {
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_LIMITS__MAX_SECONDS", "15".to_owned()))
+        options.vars.push(("DJINN_LIMITS__MAX_SECONDS", "15".to_owned()));
     })
     .await;
     let rule = writes_a_file(world.model.on("How long do you take?")).then();

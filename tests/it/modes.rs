@@ -228,7 +228,7 @@ async fn result_of_a_tool_in_stop_at_is_the_answer_of_a_mode_in_every_protocol()
     let body = json!({"query": QUESTION, "sessionId": "s2", "requestId": "r2", "agentType": 8, "isStream": true});
     let stream = world.ask_with(world.request(reqwest::Method::POST, "/AutoAgent").json(&body));
     let frames = stream.await.rest().await;
-    let last = frames.last().unwrap().raw().clone();
+    let last = frames.last().unwrap().raw();
     assert_eq!(last["finish"], true, "{last}");
     assert!(last["result"].as_str().unwrap().contains("growth.csv"), "{last}");
     assert_eq!(world.model.requests().len(), 4);
