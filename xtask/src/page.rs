@@ -61,7 +61,7 @@ pub(crate) fn build() -> Result<PathBuf> {
         run(command.env("PAGE_OUT", &next).env("VITE_PAGE_VERSION", &version))
     };
     node("build/generate.mjs", &[])?;
-    node("node_modules/vite/bin/vite.js", &["build", "--logLevel", "warn"])?;
+    node("node_modules/vite/bin/vite.js", &["build", "--logLevel", "error"])?;
     node("build/compress.mjs", &[])?;
     fs::write(next.join(VERSION), &version)?;
     replace_folder(&folder, &next)?;
