@@ -1,6 +1,9 @@
 """The theme and the layouts of presentations."""
 
+from xml.sax.saxutils import escape
+
 import house
+from lxml import etree
 from pptx.enum.text import MSO_ANCHOR
 from pptx.oxml import parse_xml
 from pptx.oxml.ns import qn
@@ -60,8 +63,6 @@ def _set_theme(master):
         fonts = theme.find(f".//{qn(f'a:{name}')}")
         fonts.find(qn("a:latin")).set("typeface", house.LATIN)
         fonts.find(qn("a:ea")).set("typeface", house.CHINESE)
-    from lxml import etree
-
     part._blob = etree.tostring(theme, xml_declaration=True, encoding="UTF-8", standalone=True)
 
 
@@ -97,8 +98,6 @@ def _add_foot(layout, title):
     tree = layout.shapes._spTree
     number = ('<a:fld id="{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}" type="slidenum"><a:rPr lang="en-US" sz="1000">'
               '<a:solidFill><a:srgbClr val="COLOR"/></a:solidFill></a:rPr><a:t>‹#›</a:t></a:fld>')
-    from xml.sax.saxutils import escape
-
     text = ('<a:r><a:rPr lang="en-US" sz="1000"><a:solidFill><a:srgbClr val="COLOR"/></a:solidFill></a:rPr>'
             f"<a:t>{escape(title[:90])}</a:t></a:r>")
     for number_of, (left, wide, align, inside) in enumerate(((LEFT, 700, "l", text), (WIDTH - RIGHT - 60, 60, "r", number))):
@@ -110,14 +109,13 @@ def _add_foot(layout, title):
             f'<a:p><a:pPr algn="{align}"/>{inside.replace("COLOR", house.SOFT_INK)}</a:p></p:txBody></p:sp>'))
 
 
-def add_rect(shapes, left, top, width, height, color, form="rect", number=[100]):
+def add_rect(shapes, left, top, width, height, color):
     """Adds a rectangle, behind all later shapes, in a color of the theme."""
-    number[0] += 1
-    edges = "".join(f'<a:gd name="adj" fmla="val 8000"/>') if form == "roundRect" else ""
+    number = shapes._next_shape_id
     element = parse_xml(
-        f'<p:sp {SPACES}><p:nvSpPr><p:cNvPr id="{number[0]}" name="Ground {number[0]}"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr>'
+        f'<p:sp {SPACES}><p:nvSpPr><p:cNvPr id="{number}" name="Ground {number}"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr>'
         f'<p:spPr><a:xfrm><a:off x="{int(Pt(left))}" y="{int(Pt(top))}"/><a:ext cx="{int(Pt(width))}" '
-        f'cy="{int(Pt(height))}"/></a:xfrm><a:prstGeom prst="{form}"><a:avLst>{edges}</a:avLst></a:prstGeom>'
+        f'cy="{int(Pt(height))}"/></a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom>'
         f'<a:solidFill><a:schemeClr val="{color}"/></a:solidFill><a:ln><a:noFill/></a:ln></p:spPr>'
         f'<p:txBody><a:bodyPr/><a:lstStyle/><a:p/></p:txBody></p:sp>')
     shapes._spTree.append(element)

@@ -5,10 +5,9 @@ import re
 
 import house
 from house import text_width
-from markdown import Block, Run, plain
-from markdown import SOURCES as _SOURCES
-from pptx_theme import (BOTTOM, CLOSING, CONTENT, COVER, HEIGHT, LEFT, RIGHT, ROOM_HIGH, ROOM_WIDE, SECTION, TOP, WIDTH,
-                        add_rect, place, prepare)
+from markdown import SOURCES, Block, Run, plain
+from pptx_theme import (CLOSING, CONTENT, COVER, HEIGHT, LEFT, RIGHT, ROOM_HIGH, ROOM_WIDE, SECTION, TOP, WIDTH,
+                        add_rect, prepare)
 from render import set_properties, zip_anew
 from tables import column_widths
 from words import words
@@ -63,7 +62,7 @@ class _Part:
 
     def __init__(self, heading, blocks, level=2):
         self.heading, self.level, self.blocks, self.notes = heading, level, [], []
-        self.is_small = bool(_SOURCES.match(plain(heading).strip()))
+        self.is_small = bool(SOURCES.match(plain(heading).strip()))
         for block in blocks:
             self.add(block)
 
@@ -169,7 +168,7 @@ class _Deck:
         import pptx
         from pptx.util import Pt
 
-        self.task, self.Pt, self.fonts, self.footnotes = task, Pt, None, footnotes
+        self.task, self.Pt, self.footnotes = task, Pt, footnotes
         self.deck = pptx.Presentation()
         self.layouts = prepare(self.deck, title)
         set_properties(self.deck.core_properties, task)
@@ -558,7 +557,7 @@ class _Deck:
     def draw_formula(self, slide, block, size, left, top, width):
         scale = _formula_scale(block, width, size)
         wide, high = block.drawing.width * scale, block.drawing.height * scale
-        content = block.drawing.to_png(self.fonts, 4 * scale)
+        content = block.drawing.to_png(None, 4 * scale)
         shape = slide.shapes.add_picture(io.BytesIO(content), *(self.Pt(edge) for edge in
                                                                 (left + (width - wide) / 2, top + size * 0.4, wide, high)))
         shape._element.nvPicPr.cNvPr.set("descr", block.text[:500])
