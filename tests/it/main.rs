@@ -53,6 +53,7 @@ mod links;
 mod look_up;
 mod matrix;
 mod modes;
+mod next_agents;
 mod original_ui;
 mod own_texts;
 mod page;

@@ -76,6 +76,7 @@ impl Tool for Clerk {
             agent_type: None,
             tool_choice: ToolChoiceRule::Auto,
             stop_at: Vec::new(),
+            hands_over: Vec::new(),
         })
     }
 }

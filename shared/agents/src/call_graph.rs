@@ -1,7 +1,8 @@
-//! Checks of calls between agents: no cycles, and no chain deeper than the limit.
+//! Checks of calls and hand-overs between agents: no cycles, and no chain deeper than the limit.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use djinn_core::agent::ALL_TOOLS;
 use djinn_core::id::MAX_DEPTH;
 
 use crate::problem::FileProblem;
@@ -27,10 +28,34 @@ pub(crate) fn find_graph_problems(agents: &[ReadAgent]) -> Vec<FileProblem> {
 }
 
 impl<'a> CallGraph<'a> {
-    /// Returns the agents that an agent calls, each with its line in the file.
+    /// Returns the agents that an agent calls or hands its run over to, each with its line in the file.
     fn callees(&self, name: &str) -> impl Iterator<Item = (&'a str, usize)> {
         let tools = self.agents.get(name).copied().into_iter().flat_map(|a| a.tools_with_lines());
-        tools.filter(|(tool, _)| self.agents.contains_key(tool))
+        let called = tools.filter(|(tool, _)| self.agents.contains_key(tool));
+        called.chain(self.next_agents(name))
+    }
+
+    /// Returns the agents to which an agent hands its run over. `all` stands for every mode that does not
+    /// hand over itself.
+    fn next_agents(&self, name: &str) -> Vec<(&'a str, usize)> {
+        let Some(agent) = self.agents.get(name).copied() else { return Vec::new() };
+        let names = agent.with_lines("hands_over", &agent.spec.hands_over);
+        let mut next_agents = Vec::new();
+        for (next, line) in names {
+            if next == ALL_TOOLS {
+                let spec = |agent: &&'a ReadAgent| &agent.spec;
+                let modes = self.agents.values().map(spec);
+                let free_modes = modes.filter(|mode| mode.entry && mode.hands_over.is_empty());
+                next_agents.extend(free_modes.map(|mode| (mode.name.as_str(), line)));
+            } else if self.agents.contains_key(next) {
+                next_agents.push((next, line));
+            }
+        }
+        next_agents
+    }
+
+    fn hands_over_to(&self, name: &str, next: &str) -> bool {
+        self.next_agents(name).iter().any(|(other, _)| *other == next)
     }
 
     /// Sets the level of each agent after the levels of all its callees. Agents that lead into a cycle
@@ -47,14 +72,17 @@ impl<'a> CallGraph<'a> {
         let leaves = open.iter().filter(|(_, count)| **count == 0).map(|(name, _)| *name);
         let mut ready: VecDeque<&'a str> = leaves.collect();
         while let Some(name) = ready.pop_front() {
-            let levels = self.callees(name).filter_map(|(callee, _)| {
-                self.levels.get(callee).map(|(level, _)| (*level, callee))
-            });
-            let deepest = levels.max_by_key(|(level, _)| *level);
-            let below = deepest.map_or(0, |(level, _)| level);
             // A planner takes two levels, because the steps of its plan are runs below its own.
             let own = if self.is_planner(name) { 2 } else { 1 };
-            self.levels.insert(name, (own + below, deepest.map(|(_, name)| name)));
+            let levels = self.callees(name).filter_map(|(callee, _)| {
+                let (level, _) = self.levels.get(callee)?;
+                // The next agent works in the same run.
+                let own = if self.hands_over_to(name, callee) { 0 } else { own };
+                Some((own + level, callee))
+            });
+            let deepest = levels.max_by_key(|(level, _)| *level);
+            let all = deepest.map_or(0, |(level, _)| level).max(own);
+            self.levels.insert(name, (all, deepest.map(|(_, name)| name)));
             for caller in callers.get(name).into_iter().flatten().copied() {
                 if let Some(count) = open.get_mut(caller) {
                     *count = count.saturating_sub(1);
@@ -79,7 +107,14 @@ impl<'a> CallGraph<'a> {
                 continue;
             }
             if let Some((circle, line)) = self.find_circle(name) {
-                let rule = format!("agents call each other in a cycle: {}", circle.join(" -> "));
+                let mut pairs = circle.windows(2);
+                let hands_over = pairs.any(|pair| match pair {
+                    [name, next] => self.hands_over_to(name, next),
+                    _ => false,
+                });
+                let what = if hands_over { "hand over to" } else { "call" };
+                let circle_text = circle.join(" -> ");
+                let rule = format!("agents {what} each other in a cycle: {circle_text}");
                 problems.push(agent.problem_at(line, rule));
                 reported_names.extend(circle);
             }

@@ -17,6 +17,17 @@ pub const RESERVED_NAMES: [&str; 3] = [ALL_TOOLS, "ask_user", "planning"];
 /// Two agents in this list may not share a name. Check agents of different languages separately.
 #[must_use]
 pub fn check_agents(agents: &[ReadAgent], known_tools: &BTreeSet<String>) -> Vec<FileProblem> {
+    check_part(agents, known_tools, &BTreeSet::new())
+}
+
+/// Checks some of a deployment's agents, like [`check_agents`]. `elsewhere` holds the names of agents in files
+/// that are not known yet.
+#[must_use]
+pub fn check_part(
+    agents: &[ReadAgent],
+    known_tools: &BTreeSet<String>,
+    elsewhere: &BTreeSet<String>,
+) -> Vec<FileProblem> {
     let mut by_name: BTreeMap<&str, &ReadAgent> = BTreeMap::new();
     let mut problems = Vec::new();
     for agent in agents {
@@ -26,6 +37,7 @@ pub fn check_agents(agents: &[ReadAgent], known_tools: &BTreeSet<String>) -> Vec
     }
     for agent in agents {
         problems.extend(check_tools(agent, &by_name, known_tools));
+        problems.extend(check_next_agents(agent, &by_name, elsewhere));
     }
     problems.extend(find_shared_numbers(agents));
     problems.extend(find_graph_problems(agents));
@@ -103,6 +115,30 @@ fn check_tools(
     let missing = stop_at.filter(|(name, _)| !is_offered(name));
     problems.extend(missing.map(|(name, line)| not_offered("stop_at", name, line)));
     problems
+}
+
+/// Returns names in `hands_over` that are not agents, or are tools of the agent at the same time.
+fn check_next_agents(
+    agent: &ReadAgent,
+    by_name: &BTreeMap<&str, &ReadAgent>,
+    elsewhere: &BTreeSet<String>,
+) -> Vec<FileProblem> {
+    let next_agents = agent.with_lines("hands_over", &agent.spec.hands_over);
+    let next_agents = next_agents.filter(|(name, _)| *name != ALL_TOOLS);
+    let problem = |(name, line): (&str, usize)| {
+        let rule = if agent.spec.tools.iter().any(|tool| tool == name) {
+            format!("`hands_over` names {}, which is also among `tools`", quote(name))
+        } else if by_name.contains_key(name) || elsewhere.contains(name) {
+            return None;
+        } else {
+            let hint = find_near_miss(name, by_name.keys().copied())
+                .map(|near_miss| format!(": did you mean `{near_miss}`?"))
+                .unwrap_or_default();
+            format!("`hands_over` names {}, which is not an agent{hint}", quote(name))
+        };
+        Some(agent.problem_at(line, rule))
+    };
+    next_agents.filter_map(problem).collect()
 }
 
 /// Returns unknown tools in `before` and `after`. Agents are not allowed there, because such a call has no

@@ -6,7 +6,7 @@ use crate::problem::{Fault, quote};
 use crate::yaml::KeyEntry;
 
 /// The keys of an agent.
-pub(crate) const KEYS: [&str; 21] = [
+pub(crate) const KEYS: [&str; 22] = [
     "name",
     "description",
     "tools",
@@ -28,6 +28,7 @@ pub(crate) const KEYS: [&str; 21] = [
     "agent_type",
     "tool_choice",
     "stop_at",
+    "hands_over",
 ];
 
 /// Keys of other products' agent files. Some are only two letters away from one of Djinn's keys.

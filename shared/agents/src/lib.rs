@@ -21,7 +21,7 @@ mod template_words;
 mod tool_rules;
 mod yaml;
 
-pub use check::{RESERVED_NAMES, check_agents};
+pub use check::{RESERVED_NAMES, check_agents, check_part};
 pub use file::{AgentFile, MAX_FILE};
 pub use parameters::TEMPLATE_VARIABLES;
 pub use problem::FileProblem;

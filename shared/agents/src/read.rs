@@ -14,7 +14,7 @@ use crate::keys::sort_keys;
 use crate::parameters::{is_required_text, read_parameters, read_schema};
 use crate::problem::{Fault, FileProblem, quote};
 use crate::template::check_prompt;
-use crate::tool_rules::ToolRules;
+use crate::tool_rules::{ENDS, ToolRules};
 use crate::yaml::read_mapping;
 
 /// Maximum bytes of an agent's description for other models.
@@ -107,8 +107,9 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let description = read_description(&fields)?;
     let EntryKeys { entry, title, agent_type } = EntryKeys::read(&fields)?;
     let (tools, tool_lines) = fields.read_names("tools")?.into_iter().unzip();
-    let ToolRules { tool_choice, stop_at } = ToolRules::read(&fields)?;
+    let ToolRules { tool_choice, stop_at, hands_over } = ToolRules::read(&fields)?;
     let (stop_at, stop_lines) = stop_at.into_iter().unzip();
+    let (hands_over, next_lines) = hands_over.into_iter().unzip();
     let model = fields.read_word("model", &ROLES)?;
     let parameters = read_parameters(&fields, file.language)?;
     let (before, after) = read_file_calls(&fields)?;
@@ -147,6 +148,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         agent_type,
         tool_choice,
         stop_at,
+        hands_over,
     };
     check_prompt(&spec.prompt, parts.prompt_line, &spec.parameters)?;
     let warn = |fault: Fault| fault.into_problem(file.path).to_string();
@@ -155,7 +157,11 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         warnings: ignored.into_iter().map(warn).collect(),
         path: file.path.to_owned(),
         key_lines: fields.key_lines().map(|(key, line)| (key.to_owned(), line)).collect(),
-        name_lines: BTreeMap::from([("tools", tool_lines), ("stop_at", stop_lines)]),
+        name_lines: BTreeMap::from([
+            ("tools", tool_lines),
+            ("stop_at", stop_lines),
+            ("hands_over", next_lines),
+        ]),
     })
 }
 
@@ -263,19 +269,20 @@ fn refuse_beside_plan(
         return Ok(());
     }
     let is_set = |key: &&str| fields.find_entry(key).is_some();
-    let keys = ["before", "after", "first_tool", "model", "tool_choice", "stop_at"];
-    let key = keys.into_iter().find(is_set);
+    let keys = ["before", "after", "first_tool", "model", "tool_choice"];
+    let key = keys.into_iter().chain(ENDS).find(is_set);
     let key = key.or(matches!(answer, AnswerFormat::Json(_)).then_some("answer: json"));
     let Some(key) = key else { return Ok(()) };
     let line = fields.line_of(key.split(':').next().unwrap_or_default());
     Err(Fault::new(line, format!("`{key}` is not allowed with `mode: {}`", machine.as_str())))
 }
 
-/// Rejects a form of the answer that the results of tools do not have.
+/// Rejects a form of the answer that results of tools and other agents do not have.
 fn refuse_form(fields: &Fields, answer: &AnswerFormat) -> Result<(), Fault> {
-    match fields.find_entry("stop_at") {
+    match ENDS.into_iter().find_map(|key| fields.find_entry(key)) {
         Some(entry) if *answer != AnswerFormat::Text => {
-            Err(Fault::new(entry.line, "`stop_at` is only allowed with `answer: text`"))
+            let rule = format!("`{}` is only allowed with `answer: text`", entry.key);
+            Err(Fault::new(entry.line, rule))
         }
         Some(_) | None => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! The keys that decide when the agent calls tools: `tool_choice` and `stop_at`.
+//! The keys that decide when the agent calls tools and ends: `tool_choice`, `stop_at` and `hands_over`.
 
 use djinn_core::agent::ToolChoiceRule;
 
@@ -12,10 +12,14 @@ const RULES: [(&str, ToolChoiceRule); 4] = [
     ("smart", ToolChoiceRule::Smart),
 ];
 
+/// The keys with which the answer is not the agent's last message.
+pub(crate) const ENDS: [&str; 2] = ["stop_at", "hands_over"];
+
 /// The rules of an agent's tool calls.
 pub(crate) struct ToolRules {
     pub(crate) tool_choice: ToolChoiceRule,
     pub(crate) stop_at: NamesWithLines,
+    pub(crate) hands_over: NamesWithLines,
 }
 
 impl ToolRules {
@@ -23,23 +27,25 @@ impl ToolRules {
     pub(crate) fn read(fields: &Fields) -> Result<Self, Fault> {
         let choice = fields.read_word("tool_choice", &RULES)?.unwrap_or_default();
         let stop_at = fields.read_names("stop_at")?;
+        let hands_over = fields.read_names("hands_over")?;
         let is_set = |key: &str| fields.find_entry(key).is_some();
         let must_call = matches!(choice, ToolChoiceRule::Required | ToolChoiceRule::Smart);
         let word = RULES.iter().find(|(_, rule)| *rule == choice).map_or("", |(word, _)| *word);
-        if must_call && !is_set("tools") {
+        if must_call && !is_set("tools") && !is_set("hands_over") {
             let rule = format!("`tool_choice` is `{word}`, but the agent has no `tools`");
             return Err(Fault::new(fields.line_of("tool_choice"), rule));
         }
-        let needs_calls = ["first_tool", "stop_at"].into_iter().find(|key| is_set(key));
+        let needs_calls =
+            ["first_tool", "stop_at", "hands_over"].into_iter().find(|key| is_set(key));
         if let Some(key) = needs_calls.filter(|_| choice == ToolChoiceRule::None) {
             let rule = format!("`{key}` is not allowed with `tool_choice: none`");
             return Err(Fault::new(fields.line_of(key), rule));
         }
-        // The results are the answer: a text that no schema checks and no further tool receives.
-        if is_set("stop_at") && is_set("after") {
-            let rule = "`stop_at` is not allowed with `after`";
-            return Err(Fault::new(fields.line_of("stop_at"), rule));
+        // The answer is then a text that no further tool receives.
+        if let Some(key) = ENDS.into_iter().find(|key| is_set(key)).filter(|_| is_set("after")) {
+            let rule = format!("`{key}` is not allowed with `after`");
+            return Err(Fault::new(fields.line_of(key), rule));
         }
-        Ok(Self { tool_choice: choice, stop_at })
+        Ok(Self { tool_choice: choice, stop_at, hands_over })
     }
 }

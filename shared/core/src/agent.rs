@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::effect::ToolChoice;
 use crate::settings::{Machine, Role};
-use crate::tool::Risk;
+use crate::tool::{Risk, ToolSpec};
 
 /// The argument with an agent's task; a step of a plan has no other argument.
 pub const TASK_ARGUMENT: &str = "task";
@@ -18,6 +18,12 @@ pub const ANSWER_ARGUMENT: &str = "answer";
 
 /// The name among an agent's tools that stands for all tools and agents of a user's run.
 pub const ALL_TOOLS: &str = "all";
+
+/// Maximum hand-overs of a run. A further hand-over fails with `too_deep`.
+pub const MAX_HAND_OVERS: usize = 4;
+
+/// The number of characters from which viewers see the text of a reply that hands the run over.
+pub const MIN_SHOWN_CHARS: usize = 200;
 
 /// An agent as its file describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +62,10 @@ pub struct AgentSpec {
     /// of these tools succeed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop_at: Vec<String>,
+    /// The agents that can take the run over. [`ALL_TOOLS`] stands for every mode that does not hand over
+    /// itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hands_over: Vec<String>,
     /// The tools called with the agent's arguments before the first turn, which reads their results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
@@ -80,6 +90,28 @@ pub struct AgentSpec {
     /// The `agentType` of the mode in JoyAgent's protocol, 1-1 000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<u16>,
+}
+
+/// Maximum milliseconds for the file of the agent that takes a run over.
+const HAND_OVER_MS: u64 = 10_000;
+
+/// Returns the tool whose call hands the run over to this agent. The call has no `task`, because the task stays
+/// the same.
+#[must_use]
+pub fn to_hand_over(mut agent: ToolSpec) -> ToolSpec {
+    if let Some(schema) = agent.schema.as_object_mut() {
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            properties.remove(TASK_ARGUMENT);
+        }
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.retain(|name| name != TASK_ARGUMENT);
+        }
+    }
+    agent.policy.hands_over = true;
+    agent.timeout_ms = HAND_OVER_MS;
+    // Viewers see `agent.changed`.
+    agent.visible = false;
+    agent
 }
 
 /// The rule for the tool choice of an agent's turns: the key `tool_choice` of an agent file.
@@ -165,7 +197,8 @@ impl AgentSpec {
     pub fn tool_choice(&self, state: TurnState) -> ToolChoice {
         let TurnState { turn, steps_left, has_result, has_closing_call } = state;
         let is_last = steps_left <= 1;
-        if self.tools.is_empty() || (is_last && !has_closing_call) {
+        let has_tools = !(self.tools.is_empty() && self.hands_over.is_empty());
+        if !has_tools || (is_last && !has_closing_call) {
             return ToolChoice::None;
         }
         match (&self.first_tool, self.tool_choice) {

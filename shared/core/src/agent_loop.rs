@@ -6,6 +6,7 @@
 mod agent_calls;
 mod attempts;
 mod file_calls;
+mod hand_over;
 mod held_calls;
 mod open_turn;
 mod stop;
@@ -18,6 +19,7 @@ pub(crate) use agent_calls::describe_call;
 use agent_calls::{no_run_event, stop_event};
 pub use attempts::Attempts;
 use file_calls::{Caller, read_result_after};
+pub use hand_over::{AgentPosition, HandOver, shown_text};
 pub use open_turn::AgentShare;
 use open_turn::{OpenCall, OpenTurn, completed_event, requested_event, result_event};
 use stop::{is_tool_result, join_answers};
@@ -52,6 +54,8 @@ const MAX_TOOL_NAME: usize = 128;
 pub struct AgentLoop {
     role: Role,
     turn: u32,
+    /// The position of the agent among the agents of its run.
+    position: AgentPosition,
     stage: LoopStage,
     repeats: RepeatDetector,
     /// True if the newest turn has a call that was written as text and could not be parsed.
@@ -102,6 +106,7 @@ impl AgentLoop {
         Self {
             role,
             turn: 1,
+            position: AgentPosition::default(),
             stage: LoopStage::Thinking(Attempts::default()),
             repeats: RepeatDetector::default(),
             wrote_unreadable_call: false,
@@ -137,7 +142,7 @@ impl AgentLoop {
 
     /// Returns the id of the due message, or of the open calls' message.
     fn message(&self) -> MessageId {
-        self.caller.message(self.turn)
+        self.caller.message(self.turn, self.position)
     }
 
     /// Returns the due effects: the model's next reply, or the calls of the open turn.
@@ -148,7 +153,7 @@ impl AgentLoop {
                 let call = attempts.to_call(self.message(), self.role, ToolChoice::Auto);
                 vec![Effect::CallModel(call)]
             }
-            LoopStage::Acting(turn) => turn.calls.iter().filter_map(OpenCall::due_effect).collect(),
+            LoopStage::Acting(turn) => turn.due(),
         }
     }
 
@@ -186,10 +191,11 @@ impl AgentLoop {
         let message = replied.message.clone();
         let mut update = TurnUpdate::default();
         if !message.is_of_agent_file() {
-            update.events.push(completed_event(&message, reply));
+            let shown_text = shown_text(reply, &replied.offered);
+            update.events.push(completed_event(&message, reply, shown_text));
         }
         let mut calls = Vec::with_capacity(reply.calls.len());
-        let mut bounds = CallBounds::new(max_calls, self.depth);
+        let mut bounds = CallBounds::new(max_calls, self.depth, self.position.hand_overs);
         for (index, request) in reply.calls.iter().enumerate() {
             let call = ToolCall {
                 id: CallId::nth_of(&message, index + 1),

@@ -1,5 +1,6 @@
 //! Limits of a turn's calls.
 
+use crate::agent::MAX_HAND_OVERS;
 use crate::id::MAX_DEPTH;
 
 use crate::reply::RequestedCall;
@@ -18,13 +19,18 @@ pub(crate) struct CallBounds {
     agent_count: u32,
     /// The number of levels between the root of the tree and the run.
     depth: usize,
+    /// The number of hand-overs of the run so far.
+    hand_overs: usize,
+    /// True if an earlier call of the turn hands the run over.
+    is_handing_over: bool,
 }
 
 impl CallBounds {
-    /// Creates limits for a turn of at most `max_calls` calls, `depth` levels below the root.
+    /// Creates limits for a turn of at most `max_calls` calls, `depth` levels below the root, in a run with
+    /// this number of earlier hand-overs.
     #[must_use]
-    pub(crate) fn new(max_calls: u32, depth: usize) -> Self {
-        Self { max_calls, count: 0, agent_count: 0, depth }
+    pub(crate) fn new(max_calls: u32, depth: usize, hand_overs: usize) -> Self {
+        Self { max_calls, count: 0, agent_count: 0, depth, hand_overs, is_handing_over: false }
     }
 
     /// Counts the next call. Returns its failure if the call must not be made.
@@ -42,7 +48,15 @@ impl CallBounds {
         if self.count > self.max_calls {
             return failure(ToolFailure::TooMany, self.max_calls.to_string());
         }
-        if tool.effect == EffectClass::Agent {
+        if tool.policy.hands_over {
+            if self.hand_overs >= MAX_HAND_OVERS {
+                return failure(ToolFailure::TooDeep, MAX_HAND_OVERS.to_string());
+            }
+            // A run has one agent at a time.
+            if std::mem::replace(&mut self.is_handing_over, true) {
+                return failure(ToolFailure::TooMany, "1".to_owned());
+            }
+        } else if tool.effect == EffectClass::Agent {
             self.agent_count += 1;
             if self.depth >= MAX_DEPTH {
                 return failure(ToolFailure::TooDeep, MAX_DEPTH.to_string());

@@ -14,7 +14,7 @@ use crate::tool::{EffectClass, ToolCall, ToolPolicy};
 pub enum Effect {
     /// Calls a model for a message. Answered by `ModelReplied` or `ModelFailed`.
     CallModel(ModelCall),
-    /// Calls a tool. Answered by `ToolReturned`.
+    /// Calls a tool. Answered by `ToolReturned`; for a hand-over, by `AgentChanged` unless it fails.
     RunTool(ToolInvocation),
     /// Waits for a time. Answered by `LimitReached`.
     Wait {

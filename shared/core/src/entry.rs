@@ -1,5 +1,7 @@
 //! The public history of a run, as every viewer sees it in any protocol.
 
+mod run_result;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +21,7 @@ use crate::plan::{Plan, StepStatus};
 use crate::settings::{Machine, OutputStyle};
 use crate::status::RunStatus;
 use crate::tool::{Risk, ToolResult};
+pub use run_result::RunResult;
 
 /// One public event of a run. The record's number and the position in the record order the history. The id is
 /// the same for every viewer and on every retry.
@@ -88,6 +91,22 @@ pub enum Event {
     /// then (`message.reset`).
     #[serde(rename = "model.changed")]
     ModelChanged(ModelChanged),
+    /// Another agent took the run over. Its text is the text of the run.
+    #[serde(rename = "agent.changed")]
+    AgentChanged {
+        /// The call that handed the run over.
+        call: CallId,
+        /// The name of the agent.
+        agent: String,
+        /// The name for users, if the agent's file has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// The machine that works as the agent.
+        machine: Machine,
+        /// The agent's number in JoyAgent's protocol, if its file has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent_type: Option<u16>,
+    },
     /// A model's provider failed temporarily. The call is repeated at a set time and costs nothing until
     /// then.
     #[serde(rename = "model.delayed")]
@@ -250,43 +269,6 @@ pub enum Event {
     RunEnded(RunResult),
 }
 
-/// The result of an ended run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunResult {
-    /// The final status: `finished`, `failed` or `stopped`.
-    pub status: RunStatus,
-    /// The answer; after a failure, the part that exists.
-    pub answer: String,
-    /// The files of the answer, most important first.
-    pub files: Vec<ProductFile>,
-    /// The failure of a run that did not finish.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
-    /// The reason if the answer was cut off.
-    #[serde(default, skip_serializing_if = "is_done")]
-    pub finish: FinishReason,
-    /// The spending of the run.
-    pub spent: Spending,
-    /// Milliseconds from the question to the end.
-    pub took_ms: u64,
-    /// Milliseconds of the run in which it only waited for users.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub paused_ms: u64,
-}
-
-impl RunResult {
-    /// Returns the used wall time in milliseconds, without the time spent waiting for users.
-    #[must_use]
-    pub fn wall_ms(&self) -> u64 {
-        self.took_ms.saturating_sub(self.paused_ms)
-    }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_zero(ms: &u64) -> bool {
-    *ms == 0
-}
-
 fn is_done(finish: &FinishReason) -> bool {
     *finish == FinishReason::Done
 }
@@ -367,6 +349,7 @@ impl Event {
             Self::RunResumed { .. } => "run.resumed",
             Self::MessageReset { .. } => "message.reset",
             Self::ModelChanged(_) => "model.changed",
+            Self::AgentChanged { .. } => "agent.changed",
             Self::ModelDelayed { .. } => "model.delayed",
             Self::MessageCompleted { .. } => "message.completed",
             Self::CallRequested { .. } => "call.requested",

@@ -1,5 +1,6 @@
 //! The inputs of a run. The journal is the list of inputs in order.
 
+mod agent_changed;
 mod attempt_failed;
 mod child_spec;
 mod human;
@@ -20,6 +21,7 @@ pub use crate::reply::{
 };
 use crate::status::RunStatus;
 use crate::tool::{FullOutput, ToolResult};
+pub use agent_changed::AgentChanged;
 pub use attempt_failed::AttemptFailed;
 pub use child_spec::ChildSpec;
 pub use human::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
@@ -56,6 +58,9 @@ pub enum Input {
     /// Another model takes over a call.
     #[serde(rename = "model.changed")]
     ModelChanged(Box<ModelChanged>),
+    /// Another agent takes the run over.
+    #[serde(rename = "agent.changed")]
+    AgentChanged(Box<AgentChanged>),
     /// The model call failed permanently.
     #[serde(rename = "model.failed")]
     ModelFailed {
@@ -177,6 +182,7 @@ impl Input {
             | Self::ToolStarted { .. }
             | Self::ToolStalled { .. }
             | Self::ToolReturned { .. }
+            | Self::AgentChanged(_)
             | Self::FileAdded { .. }
             | Self::StopRequested { .. }
             | Self::LimitReached { .. }
@@ -202,6 +208,7 @@ impl Input {
             Self::AttemptFailed(_) => "model.attempt_failed",
             Self::ModelReplied(_) => "model.replied",
             Self::ModelChanged(_) => "model.changed",
+            Self::AgentChanged(_) => "agent.changed",
             Self::ModelFailed { .. } => "model.failed",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolStalled { .. } => "tool.stalled",

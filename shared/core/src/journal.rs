@@ -255,6 +255,7 @@ fn input_order(input: &Input) -> u8 {
         | Input::AttemptFailed(_)
         | Input::ModelReplied(_)
         | Input::ModelChanged(_)
+        | Input::AgentChanged(_)
         | Input::ModelFailed { .. }
         | Input::ToolStarted { .. }
         | Input::ToolStalled { .. }

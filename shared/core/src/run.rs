@@ -50,7 +50,7 @@ use transition::Transition;
 use url_placeholders::UrlPlaceholders;
 use user_messages::PendingMessages;
 
-use crate::agent_loop::AgentLoop;
+use crate::agent_loop::{AgentLoop, AgentPosition};
 use crate::conversation::Conversation;
 use crate::crash::isolate_suspect;
 use crate::effect::{Effect, Limit};
@@ -95,7 +95,7 @@ impl Run {
         let urls = UrlPlaceholders::of(&spec);
         let mut run = Self {
             started_at_ms: at_ms,
-            phase: Phase::first(&spec),
+            phase: Phase::first(&spec, AgentPosition::default()),
             conversation: Conversation {
                 compacted: spec.earlier.clone(),
                 history: spec.history.clone(),

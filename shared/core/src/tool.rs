@@ -132,6 +132,9 @@ pub struct ToolPolicy {
     /// not known URLs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub echoes_model: bool,
+    /// True if the agent takes the run over: the call is its caller's last act.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hands_over: bool,
     /// The usual cost of a call.
     pub estimate: Estimate,
 }

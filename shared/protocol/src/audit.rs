@@ -201,6 +201,7 @@ impl<'a> AuditEvent<'a> {
             | Input::AttemptFailed(_)
             | Input::ModelReplied(_)
             | Input::ModelChanged(_)
+            | Input::AgentChanged(_)
             | Input::ModelFailed { .. }
             | Input::ToolStarted { .. }
             | Input::ToolStalled { .. }
@@ -238,6 +239,7 @@ impl<'a> AuditEvent<'a> {
             | Event::RunResumed { .. }
             | Event::MessageReset { .. }
             | Event::ModelChanged(_)
+            | Event::AgentChanged { .. }
             | Event::ModelDelayed { .. }
             | Event::MessageCompleted { .. }
             | Event::CallRequested { .. }

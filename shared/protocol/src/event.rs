@@ -19,7 +19,7 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{CallId, HumanRequestId, MessageId};
 use djinn_core::input::FinishReason;
 use djinn_core::plan::StepStatus;
-use djinn_core::settings::OutputStyle;
+use djinn_core::settings::{Machine, OutputStyle};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::Risk;
 use serde::Serialize;
@@ -157,6 +157,20 @@ pub enum PublicEvent<'a> {
         arguments: &'a Value,
         /// True if a client should show the raw call and result. Other calls appear as files or as a plan.
         visible: bool,
+    },
+    /// Another agent takes the run over. The following events of the path are about its work.
+    #[serde(rename = "agent.changed")]
+    AgentChanged {
+        /// The id of the call that handed the run over.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
+        call: &'a CallId,
+        /// The name of the agent.
+        agent: &'a str,
+        /// The name for users; absent if the agent has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+        /// The way in which the agent works.
+        machine: Machine,
     },
     /// A tool call has ended.
     #[serde(rename = "call.completed")]

@@ -192,6 +192,12 @@ impl Translator {
             Event::RunResumed { .. } => self.void_entry_texts(entry, None),
             Event::MessageReset { message, .. } => self.void_entry_texts(entry, Some(message)),
             Event::ModelChanged(changed) => self.announce_fallback(entry, changed),
+            Event::AgentChanged { machine, .. } => {
+                if entry.path.is_root() {
+                    self.machine = *machine;
+                }
+                Vec::new()
+            }
             Event::ModelDelayed { .. } => self.announce_delay(entry),
             Event::MessageCompleted { message, text, reasoning, finish, answer, .. } => {
                 let reply = LaneReply::of(entry, message, text, *finish, *answer);

@@ -104,6 +104,7 @@ impl Lanes {
             }
             Event::RunStarted { .. }
             | Event::ModelChanged(_)
+            | Event::AgentChanged { .. }
             | Event::ModelDelayed { .. }
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }

@@ -40,6 +40,7 @@ impl TurnTracker {
             }
             Event::RunStarted { .. }
             | Event::ModelChanged(_)
+            | Event::AgentChanged { .. }
             | Event::ModelDelayed { .. }
             | Event::RunResumed { .. }
             | Event::MessageReset { .. }

@@ -78,6 +78,11 @@ impl Screen {
                 let why = failure_detail(data);
                 self.print_lane_line(data, &format!("({to} answers in place of {from}: {why})"));
             }
+            "agent.changed" => {
+                let title = text_at(data, "/title");
+                let agent = if title.is_empty() { text_at(data, "/agent") } else { title };
+                self.print_lane_line(data, &format!("({agent} takes over)"));
+            }
             "model.delayed" => {
                 let wait_ms =
                     number_at(data, "/until_ms").saturating_sub(number_at(data, "/at_ms"));

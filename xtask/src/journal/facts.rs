@@ -46,6 +46,9 @@ pub(super) fn list_facts(input: &Input, calls: &CallNames) -> Vec<String> {
             format!("{} in place of {}", changed.to, changed.from),
             changed.failure.code.as_str().to_owned(),
         ],
+        Input::AgentChanged(changed) => {
+            vec![calls.call_label(&changed.call), changed.agent.name.clone()]
+        }
         Input::ModelFailed { message, failure } => {
             vec![message.to_string(), failure.code.as_str().to_owned(), excerpt(&failure.detail)]
         }

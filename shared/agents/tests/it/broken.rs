@@ -353,6 +353,27 @@ fn values_that_may_not_stand_where_they_do() {
             "tools: search\nstop_at: search\nanswer: json\nanswer_schema: {type: object}",
             "a.md:5: `stop_at` is only allowed with `answer: text`",
         ),
+        (
+            "hands_over: b\ntools: search\nafter: search",
+            "a.md:4: `hands_over` is not allowed with `after`",
+        ),
+        (
+            "hands_over: b\nanswer: file",
+            "a.md:5: `answer` is `file`: `parameters` must have a required `file_name` of `type: string`",
+        ),
+        (
+            "hands_over: b\nanswer: json\nanswer_schema: {type: object}",
+            "a.md:4: `hands_over` is only allowed with `answer: text`",
+        ),
+        (
+            "mode: plan_solve\nhands_over: b",
+            "a.md:5: `hands_over` is not allowed with `mode: plan_solve`",
+        ),
+        (
+            "hands_over: b\ntool_choice: none",
+            "a.md:4: `hands_over` is not allowed with `tool_choice: none`",
+        ),
+        ("hands_over: [1]", "a.md:4: `hands_over` holds the number `1`: only names are allowed"),
         ("stop_at: [search, search]", "a.md:4: `stop_at` holds `search` twice"),
         ("before: [a, b, c, d, e, f, g, h, i]", "a.md:4: `before` names 9 tools: the limit is 8"),
         (

@@ -38,6 +38,7 @@ fn default_spec() -> AgentSpec {
         agent_type: None,
         tool_choice: ToolChoiceRule::Auto,
         stop_at: Vec::new(),
+        hands_over: Vec::new(),
     }
 }
 

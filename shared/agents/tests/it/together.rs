@@ -95,6 +95,68 @@ fn results_of_a_tool_that_the_agent_is_not_offered_cannot_end_it() {
 }
 
 #[test]
+fn agents_that_hand_over_to_what_is_no_agent_or_in_a_circle() {
+    let none: [String; 0] = [];
+    let together = [
+        ("router", "entry: true\nhands_over: all"),
+        ("a", "entry: true\ntools: c"),
+        ("b", "entry: true\nhands_over: [a, c]"),
+        ("c", ""),
+    ];
+    assert_eq!(problems(&together), none);
+    let found = problems(&[
+        ("a", "hands_over:\n  - search\n  - bb\n  - long-name"),
+        ("long-name", "tools: c\nhands_over: c"),
+        ("c", "hands_over: lon-name"),
+    ]);
+    assert_eq!(
+        found,
+        [
+            "a.md:5: `hands_over` names `search`, which is not an agent",
+            "a.md:6: `hands_over` names `bb`, which is not an agent",
+            "long-name.md:5: `hands_over` names `c`, which is also among `tools`",
+            "c.md:4: `hands_over` names `lon-name`, which is not an agent: did you mean `long-name`?",
+        ]
+    );
+    assert_eq!(
+        problems(&[("a", "hands_over: [a]")]),
+        ["a.md:4: agents hand over to each other in a cycle: a -> a"]
+    );
+    assert_eq!(
+        problems(&[("a", "color: red\nhands_over: [b]"), ("b", "tools: [search, a]")]),
+        ["a.md:5: agents hand over to each other in a cycle: a -> b -> a"]
+    );
+    let desk = ("desk", "entry: true\nagent_type: 9\ntools: [file_tool]\nhands_over: [analyst]");
+    assert_eq!(
+        problems(&[desk, ("analyst", "entry: true\nhands_over:\n  - desk")]),
+        ["analyst.md:6: agents hand over to each other in a cycle: analyst -> desk -> analyst"]
+    );
+    // `all` includes every mode that does not hand over itself.
+    assert_eq!(
+        problems(&[
+            ("router", "entry: true\nhands_over: all"),
+            ("x", "entry: true\ntools: router")
+        ]),
+        ["router.md:5: agents hand over to each other in a cycle: router -> x -> router"]
+    );
+}
+
+#[test]
+fn hand_over_takes_no_level() {
+    let none: [String; 0] = [];
+    let chain = [
+        ("a", "hands_over: b"),
+        ("b", "tools: c"),
+        ("c", "tools: d"),
+        ("d", "tools: e"),
+        ("e", ""),
+    ];
+    assert_eq!(problems(&chain), none);
+    let deeper = [&chain[..4], &[("e", "tools: f"), ("f", "")]].concat();
+    assert_eq!(problems(&deeper).len(), 1, "a chain of five");
+}
+
+#[test]
 fn the_machine_calls_tools_that_are_there_and_no_agents() {
     let found = problems(&[
         ("a", "before: [file_tool, serch]\nafter: search"),

@@ -1,5 +1,6 @@
 //! Calls that an agent's file defines: calls before the first turn, and a call with the answer.
 
+use super::AgentPosition;
 use crate::agent::AgentSpec;
 use crate::id::MessageId;
 use crate::tool::{ToolCall, ToolResult};
@@ -22,9 +23,12 @@ impl Caller {
         if has_before { Self::FileBefore } else { Self::Model }
     }
 
-    /// Returns the id of the message in this turn, or of the calls' message.
-    pub(super) fn message(self, turn: u32) -> MessageId {
+    /// Returns the id of the message in this turn, or of the calls' message, of the agent at this position.
+    pub(super) fn message(self, turn: u32, position: AgentPosition) -> MessageId {
         match self {
+            Self::FileBefore if position.hand_overs > 0 => {
+                MessageId::before_turn(position.first_turn)
+            }
             Self::FileBefore => MessageId::before(),
             Self::Model => MessageId::for_turn(turn),
             Self::FileAfter => MessageId::after(),

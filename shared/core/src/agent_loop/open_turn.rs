@@ -5,7 +5,7 @@ use crate::conversation::Reasoning;
 use crate::crash::MAX_CRASHES;
 use crate::effect::{ChildDispatch, Effect, ToolInvocation};
 use crate::entry::Event;
-use crate::id::{ChildId, EntryId, EntryName, HumanRequestId, MessageId};
+use crate::id::{CallId, ChildId, EntryId, EntryName, HumanRequestId, MessageId};
 use crate::input::{FinishReason, Reply};
 use crate::tool::{
     EffectClass, OfferedTool, ToolArguments, ToolCall, ToolFailure, ToolPolicy, ToolResult,
@@ -38,6 +38,19 @@ pub(super) struct OpenCall {
     /// The share of an agent call whose run may begin.
     pub(super) share: Option<AgentShare>,
     pub(super) result: Option<ToolResult>,
+}
+
+impl OpenTurn {
+    /// Returns the due effects. The run is handed over after all other calls have their results.
+    pub(super) fn due(&self) -> Vec<Effect> {
+        let can_start = |open: &&OpenCall| !open.hands_over() || self.is_last_open(&open.call.id);
+        self.calls.iter().filter(can_start).filter_map(OpenCall::due_effect).collect()
+    }
+
+    /// Returns true if no other call lacks its result.
+    pub(super) fn is_last_open(&self, call: &CallId) -> bool {
+        self.calls.iter().all(|open| open.result.is_some() || open.call.id == *call)
+    }
 }
 
 /// The share of an agent that is called.
@@ -102,7 +115,12 @@ impl OpenCall {
     }
 
     pub(super) fn is_to_agent(&self) -> bool {
-        self.class == EffectClass::Agent
+        self.class == EffectClass::Agent && !self.hands_over()
+    }
+
+    /// Returns true if the call hands the run over to another agent.
+    pub(super) fn hands_over(&self) -> bool {
+        self.policy.hands_over
     }
 
     /// Returns the run that answers an agent call, if the call is due.
@@ -134,10 +152,10 @@ impl OpenCall {
 }
 
 /// Returns the event of a model's reply.
-pub(super) fn completed_event(message: &MessageId, reply: &Reply) -> (EntryId, Event) {
+pub(super) fn completed_event(message: &MessageId, reply: &Reply, text: &str) -> (EntryId, Event) {
     let event = Event::MessageCompleted {
         message: message.clone(),
-        text: reply.text.clone(),
+        text: text.to_owned(),
         reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
         truncated: reply.finish != FinishReason::Done,
         finish: reply.finish,

@@ -44,6 +44,8 @@ pub enum EntryName {
     Call(CallName),
     /// The result of a call.
     CallResult(CallName),
+    /// A change of the run's agent by a call.
+    AgentChange(CallName),
     /// A change of the plan by a response about a call.
     CallPlan(CallName),
     /// A human request to users.
@@ -71,6 +73,7 @@ impl fmt::Display for EntryName {
             Self::MessagePlan(message) => write!(f, "{message}.plan"),
             Self::Call(call) => write!(f, "{call}"),
             Self::CallResult(call) => write!(f, "{call}.result"),
+            Self::AgentChange(call) => write!(f, "{call}.agent"),
             Self::CallPlan(call) => write!(f, "{call}.resolved.plan"),
             Self::Requested(request) => write!(f, "{request}.requested"),
             Self::Resolved(request) => write!(f, "{request}.resolved"),
@@ -120,6 +123,7 @@ impl EntryName {
         let count_after = |word: &str| suffix.strip_prefix(word).and_then(parse_count);
         match suffix {
             "result" => CallName::parse(subject).map(Self::CallResult),
+            "agent" => CallName::parse(subject).map(Self::AgentChange),
             "requested" => RequestName::parse(subject).map(Self::Requested),
             "resolved" => RequestName::parse(subject).map(Self::Resolved),
             "plan" => Self::parse_plan(subject),

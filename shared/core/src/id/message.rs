@@ -36,6 +36,8 @@ pub enum MessageName {
     Employees,
     /// The calls before the first turn, as an agent's file defines. No model writes this message.
     Before,
+    /// The calls before the first turn of an agent that took the run over: this turn.
+    BeforeTurn(u32),
     /// The call with the answer, as an agent's file defines. No model writes this message.
     After,
 }
@@ -57,6 +59,7 @@ impl fmt::Display for MessageName {
             Self::Summary => f.write_str("summary"),
             Self::Employees => f.write_str("employees"),
             Self::Before => f.write_str("before"),
+            Self::BeforeTurn(turn) => write!(f, "t{turn}.before"),
             Self::After => f.write_str("after"),
         }
     }
@@ -72,10 +75,15 @@ impl LocalName for MessageName {
             "employees" => Some(Self::Employees),
             "before" => Some(Self::Before),
             "after" => Some(Self::After),
-            _ => match text.strip_suffix(".compact") {
-                Some(turn) => Some(Self::Compaction(parse_count(turn.strip_prefix('t')?)?)),
-                None => Some(Self::Turn(parse_count(text.strip_prefix('t')?)?)),
-            },
+            _ => {
+                let (turn, suffix) = text.strip_prefix('t')?.split_once('.').unzip();
+                match suffix {
+                    Some("compact") => Some(Self::Compaction(parse_count(turn?)?)),
+                    Some("before") => Some(Self::BeforeTurn(parse_count(turn?)?)),
+                    Some(_) => None,
+                    None => Some(Self::Turn(parse_count(text.strip_prefix('t')?)?)),
+                }
+            }
         }
     }
 }
@@ -121,6 +129,12 @@ impl MessageId {
         Self::local(MessageName::Before)
     }
 
+    /// Returns the id for the calls before an agent's first turn, if the agent takes a run over at this turn.
+    #[must_use]
+    pub fn before_turn(turn: u32) -> Self {
+        Self::local(MessageName::BeforeTurn(turn))
+    }
+
     /// Returns the id for the call with an agent's answer.
     #[must_use]
     pub fn after() -> Self {
@@ -150,7 +164,7 @@ impl MessageId {
     /// Returns true if an agent's file defines the message's calls instead of a model.
     #[must_use]
     pub fn is_of_agent_file(&self) -> bool {
-        matches!(self.name(), MessageName::Before | MessageName::After)
+        matches!(self.name(), MessageName::Before | MessageName::BeforeTurn(_) | MessageName::After)
     }
 
     /// Returns true for a summary of older turns.

@@ -4,7 +4,7 @@ use djinn_text::file_names::find_text_files;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::ChildSpec;
+use super::{AgentChanged, ChildSpec};
 use crate::agent::{AgentContext, AgentSpec, FILE_NAME_ARGUMENT, TASK_ARGUMENT};
 use crate::budget::MAX_PLACES;
 use crate::conversation::{CompactedContext, Exchange};
@@ -70,6 +70,9 @@ pub struct RunSpec {
     /// The arguments of the agent. A user's run has no `task`, which is the question.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub arguments: Map<String, Value>,
+    /// The first agent's arguments, once another agent has taken the run over with arguments of a model.
+    #[serde(skip)]
+    pub first_arguments: Option<Map<String, Value>>,
     /// The work of a task or agent call; `None` for a user's run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<ChildSpec>,
@@ -124,6 +127,7 @@ impl RunSpec {
             settings,
             agent: None,
             arguments: Map::new(),
+            first_arguments: None,
             child: None,
         }
     }
@@ -151,7 +155,8 @@ impl RunSpec {
 
     /// Returns the words of the user: the question, and the texts in the arguments of a user's run.
     pub fn user_texts(&self) -> impl Iterator<Item = &str> {
-        let arguments = self.arguments.values().filter(|_| self.child.is_none());
+        let arguments = self.first_arguments.as_ref().unwrap_or(&self.arguments).values();
+        let arguments = arguments.filter(|_| self.child.is_none());
         [self.question.as_str()].into_iter().chain(arguments.flat_map(list_texts))
     }
 
@@ -204,6 +209,25 @@ impl RunSpec {
             (self.history, self.history_tokens, self.earlier) = (Vec::new(), 0, None);
             self.attachments = Vec::new();
         }
+        self.set_agent(agent);
+        self
+    }
+
+    /// Lets another agent take the run over after this number of turns. The question, the history and the
+    /// task stay the same.
+    pub(crate) fn change_agent(&mut self, changed: &AgentChanged, turns: u32) {
+        let AgentChanged { agent, arguments, .. } = changed;
+        let before = std::mem::replace(&mut self.arguments, arguments.clone());
+        if let Some(task) = before.get(TASK_ARGUMENT) {
+            self.arguments.insert(TASK_ARGUMENT.to_owned(), task.clone());
+        }
+        self.first_arguments.get_or_insert(before);
+        let budget = &mut self.settings.budget;
+        budget.steps = budget.steps.min(turns.saturating_add(agent.max_steps));
+        self.set_agent((**agent).clone());
+    }
+
+    fn set_agent(&mut self, agent: AgentSpec) {
         // The plan of an agent is about the task of its call.
         let task = self.arguments.get(TASK_ARGUMENT).and_then(|task| task.as_str());
         if let Some(task) = task.filter(|_| agent.machine.has_plan()) {
@@ -215,7 +239,6 @@ impl RunSpec {
             self.arguments.insert(FILE_NAME_ARGUMENT.to_owned(), name.into());
         }
         self.agent = Some(Box::new(agent));
-        self
     }
 
     /// Returns the path from the root of the tree to the run.

@@ -81,6 +81,7 @@ impl ChildContext<'_> {
         spec.files = self.files;
         spec.agent = None;
         spec.arguments = Map::new();
+        spec.first_arguments = None;
         spec.child = Some(child);
         spec
     }

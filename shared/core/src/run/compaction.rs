@@ -103,6 +103,11 @@ impl Compaction {
         true
     }
 
+    /// Forgets the limits of the model of an agent that handed the run over.
+    pub(super) fn forget_limits(&mut self) {
+        (self.limit, self.fallback_limit) = (None, None);
+    }
+
     /// Gives the call up. The next request is shortened instead.
     fn give_up(&mut self) {
         self.failures += 1;

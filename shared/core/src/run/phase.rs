@@ -5,7 +5,7 @@ use super::final_state::FinalState;
 use super::plan_solve::PlanSolve;
 use super::react;
 use super::work::Work;
-use crate::agent_loop::{AgentLoop, Attempts, TurnUpdate};
+use crate::agent_loop::{AgentLoop, AgentPosition, Attempts, TurnUpdate};
 use crate::crash::ActiveEffects;
 use crate::effect::{Effect, ModelCall};
 use crate::id::MessageId;
@@ -25,11 +25,11 @@ pub(super) enum Phase {
 }
 
 impl Phase {
-    /// Returns the first phase of a run. Each way of working has one line here.
-    pub(super) fn first(spec: &RunSpec) -> Self {
+    /// Returns the first phase of the run's agent at this position. Each way of working has one line here.
+    pub(super) fn first(spec: &RunSpec, position: AgentPosition) -> Self {
         Self::Working(match spec.machine() {
-            Machine::React => Box::new(react::new_agent(spec)),
-            Machine::PlanSolve => Box::new(PlanSolve::new(spec)),
+            Machine::React => Box::new(react::new_agent(spec, position)),
+            Machine::PlanSolve => Box::new(PlanSolve::new(spec, position)),
         })
     }
 

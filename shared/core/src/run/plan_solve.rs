@@ -17,7 +17,7 @@ use stage::{PreviousAttempt, Task, TaskStage};
 use super::child::ChildContext;
 use super::progress::{Next, WorkUpdate};
 use super::work::{AbandonedWork, Work};
-use crate::agent_loop::{AgentLoop, TurnUpdate};
+use crate::agent_loop::{AgentLoop, AgentPosition, TurnUpdate};
 use crate::budget::BudgetShare;
 use crate::conversation::{ChildReport, ConversationItem, Turn};
 use crate::crash::ActiveEffects;
@@ -274,9 +274,10 @@ impl Work for PlanSolve {
 }
 
 impl PlanSolve {
-    pub(super) fn new(spec: &RunSpec) -> Self {
+    pub(super) fn new(spec: &RunSpec, position: AgentPosition) -> Self {
+        let planner = AgentLoop::new(Role::Planner, spec.path().depth());
         Self {
-            planner: AgentLoop::new(Role::Planner, spec.path().depth()),
+            planner: planner.with_position(position),
             planner_turns: 0,
             plan: None,
             tasks: Vec::new(),

@@ -2,13 +2,14 @@
 
 use super::work::Work;
 use crate::agent::TurnState;
-use crate::agent_loop::AgentLoop;
+use crate::agent_loop::{AgentLoop, AgentPosition};
 use crate::effect::ToolChoice;
 use crate::input::RunSpec;
 
 /// Returns the agent of a run, with the calls that its file defines.
-pub(super) fn new_agent(spec: &RunSpec) -> AgentLoop {
-    AgentLoop::new(spec.working_role(), spec.path().depth()).with_agent(spec.agent())
+pub(super) fn new_agent(spec: &RunSpec, position: AgentPosition) -> AgentLoop {
+    let agent = AgentLoop::new(spec.working_role(), spec.path().depth());
+    agent.with_agent(spec.agent()).with_position(position)
 }
 
 impl Work for AgentLoop {
@@ -22,7 +23,7 @@ impl Work for AgentLoop {
 
     fn tool_choice(&self, turn: u32, steps_left: u32, spec: &RunSpec) -> ToolChoice {
         let state = TurnState {
-            turn,
+            turn: self.own_turn(turn),
             steps_left,
             has_result: self.has_result(),
             has_closing_call: self.summary_policy(spec).is_some(),

@@ -2,6 +2,7 @@
 //!
 //! The parts do not know each other. Only this code knows several parts.
 
+mod agent_change;
 mod follow_up;
 mod people;
 
@@ -92,6 +93,7 @@ impl<'r> Transition<'r> {
                 Some(())
             }
             Input::ToolReturned { call, result, .. } => self.on_tool_returned(call, result),
+            Input::AgentChanged(changed) => self.on_agent_changed(changed),
             Input::FileAdded { id, file } => self.on_file_added(id, file),
             Input::StopRequested { partial, .. } => {
                 self.stop(partial.as_ref());

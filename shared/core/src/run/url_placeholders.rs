@@ -106,6 +106,9 @@ fn register_input_urls(urls: &mut Urls, input: &Input) {
             let descriptions = ended.files.iter().map(|file| &file.description);
             descriptions.for_each(|text| urls.register_urls(text, TextEnd::Whole));
         }
+        Input::AgentChanged(changed) => {
+            register_member_urls(urls, &changed.arguments, usize::MAX);
+        }
         Input::UserMessageAdded(message) => urls.register_urls(&message.text, TextEnd::Whole),
         Input::HumanResponded(response) => match &response.answer {
             HumanResponse::Modify { arguments } => {

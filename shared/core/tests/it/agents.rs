@@ -1,17 +1,21 @@
 //! Agents that others call: the calls, the shares, and the runs that answer them.
 
+use std::collections::BTreeMap;
+
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, ToolChoiceRule};
 use djinn_core::conversation::{ConversationItem, Nudge};
 use djinn_core::effect::{Effect, ToolChoice};
 use djinn_core::entry::Event;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::file::Attachment;
-use djinn_core::id::{ChildId, FileName};
-use djinn_core::input::{Input, RunSpec};
+use djinn_core::id::{CallId, ChildId, FileName};
+use djinn_core::input::{AgentChanged, Input, RunSpec};
 use djinn_core::journal::Journal;
 use djinn_core::settings::{Machine, Role};
 use djinn_core::status::RunStatus;
-use djinn_core::tool::{Risk, ToolFailure, ToolResult};
+use djinn_core::tool::{
+    EffectClass, OfferedTool, Risk, ToolFailure, ToolPolicy, ToolResult, ToolSetRef,
+};
 use serde_json::{Value, json};
 
 use crate::machine::{check, owed};
@@ -97,6 +101,7 @@ fn agent() -> AgentSpec {
         agent_type: None,
         tool_choice: ToolChoiceRule::Auto,
         stop_at: Vec::new(),
+        hands_over: Vec::new(),
     }
 }
 
@@ -268,20 +273,22 @@ fn a_run_that_heard_of_a_stop_before_its_caller_leaves_a_stopped_call() {
     assert_eq!(results.collect::<Vec<_>>(), [&stopped, &stopped]);
 }
 
+/// The reasons of the failed calls.
+fn reasons(told: &Told) -> Vec<ToolFailure> {
+    let items = &told.0.run().conversation().items;
+    let turns = items.iter().filter_map(|item| match item {
+        ConversationItem::Turn(turn) => Some(&turn.calls),
+        _ => None,
+    });
+    let failed = turns.flatten().filter_map(|(_, result)| match result {
+        ToolResult::Failed { reason, .. } => Some(*reason),
+        _ => None,
+    });
+    failed.collect()
+}
+
 #[test]
 fn the_seventeenth_call_of_a_turn_and_one_from_too_far_down_have_a_reason() {
-    let reasons = |told: &Told| -> Vec<ToolFailure> {
-        let items = &told.0.run().conversation().items;
-        let turns = items.iter().filter_map(|item| match item {
-            ConversationItem::Turn(turn) => Some(&turn.calls),
-            _ => None,
-        });
-        let failed = turns.flatten().filter_map(|(_, result)| match result {
-            ToolResult::Failed { reason, .. } => Some(*reason),
-            _ => None,
-        });
-        failed.collect()
-    };
     let mut caller = Told::of(asked("why?"));
     caller.tell(calls(17));
     assert_eq!(caller.owed().len(), 16);
@@ -564,4 +571,160 @@ fn agent_of_an_old_record_is_read_from_the_child() {
         old["child"][name] = moved;
     }
     assert_eq!(serde_json::from_value::<RunSpec>(old).unwrap(), spec);
+}
+
+/// The tools of the stories, with agents that take the run over.
+fn replied_with_next_agents(message: &str, text: &str, calls: &[(&str, Value)]) -> Input {
+    let Input::ModelReplied(mut replied) = story::replied(message, text, calls) else {
+        unreachable!("a reply is a reply")
+    };
+    replied.offered.push(OfferedTool {
+        name: "planner".to_owned(),
+        schema_hash: "hash".to_owned(),
+        effect: EffectClass::Agent,
+        timeout_ms: 10_000,
+        visible: true,
+        policy: ToolPolicy { hands_over: true, ..ToolPolicy::default() },
+    });
+    replied.tool_set = ToolSetRef::of(&replied.offered, BTreeMap::new());
+    Input::ModelReplied(replied)
+}
+
+/// The agent that takes the run over by this call.
+fn taken_over(call: &str, agent: AgentSpec) -> Input {
+    let call = CallId::new(call).unwrap();
+    let arguments = json!({"depth": 2}).as_object().cloned().unwrap();
+    Input::AgentChanged(Box::new(AgentChanged { call, agent: Box::new(agent), arguments }))
+}
+
+/// A mode that can hand its run over.
+fn router() -> AgentSpec {
+    AgentSpec { hands_over: vec!["planner".to_owned()], max_steps: 30, ..agent() }
+}
+
+fn planner() -> AgentSpec {
+    let name = "planner".to_owned();
+    AgentSpec { name, machine: Machine::PlanSolve, max_steps: 20, ..agent() }
+}
+
+#[test]
+fn next_agent_works_on_the_same_question_in_the_same_run() {
+    let mut told = Told::of(asked("why?").with_agent(router()));
+    let hand_over = replied_with_next_agents("t1", "I ask the planner.", &[("planner", json!({}))]);
+    assert_eq!(told.tell(hand_over), ["t1", "t1.c1"]);
+    assert_eq!(told.owed(), ["tool:t1.c1"]);
+    assert_eq!(told.tell(taken_over("t1.c1", planner())), ["t1.c1.result", "t1.c1.agent"]);
+    assert_eq!(told.owed(), ["model:t2"]);
+    let run = told.0.run();
+    assert_eq!((run.spec().machine(), run.spec().question.as_str()), (Machine::PlanSolve, "why?"));
+    assert!(run.conversation().items.is_empty(), "the next agent begins with the question");
+    assert_eq!(run.spec().settings.budget.steps, 21, "its own turns follow those before");
+    told.tell(story::planned("t2", &json!({"command": "create", "steps": ["look"]})));
+    assert_eq!(told.owed(), ["child:s1.1", "plan:1"], "the plan is the run's");
+    told.tell(story::task_ended("s1.1", RunStatus::Finished, "found"));
+    told.tell(story::planned("t3", &json!({"command": "finish"})));
+    told.tell(story::replied("summary", "It is 4.", &[]));
+    assert_eq!(told.0.run().status(), RunStatus::Finished);
+}
+
+#[test]
+fn hand_over_waits_for_the_other_calls_whose_results_stay() {
+    let mut told = Told::of(asked("why?").with_agent(router()));
+    let calls = [("planner", json!({})), ("read", json!({"of": 1})), ("planner", json!({}))];
+    told.tell(replied_with_next_agents("t1", "", &calls));
+    assert_eq!(open_calls(&told), ["t1.c2"], "of two hand-overs, the second is refused");
+    assert!(told.owed().contains(&"tool:t1.c2".to_owned()) && told.owed().len() == 1);
+    let early = told.0.decide_record(vec![taken_over("t1.c1", planner())], 1, story::write(9), 0);
+    assert!(early.is_none(), "a hand-over before its turn is ignored");
+    told.tell(story::returned("t1.c2", "fine"));
+    assert_eq!(told.owed(), ["tool:t1.c1"]);
+    told.tell(taken_over("t1.c1", AgentSpec { name: "planner".to_owned(), ..agent() }));
+    let items = &told.0.run().conversation().items;
+    let [ConversationItem::Turn(turn)] = items.as_slice() else { panic!("{items:?}") };
+    let kept: Vec<&str> = turn.calls.iter().map(|(call, _)| call.tool.as_str()).collect();
+    assert_eq!(kept, ["read", "planner"], "without the call that handed over");
+}
+
+/// The due tool calls.
+fn open_calls(told: &Told) -> Vec<String> {
+    let owed = told.owed().into_iter();
+    owed.filter_map(|effect| effect.strip_prefix("tool:").map(str::to_owned)).collect()
+}
+
+#[test]
+fn hand_over_that_fails_lets_the_loop_go_on_and_a_crash_repeats_it() {
+    let mut told = Told::of(asked("why?").with_agent(router()));
+    told.tell(replied_with_next_agents("t1", "", &[("planner", json!({}))]));
+    told.tell(story::died(2));
+    assert_eq!(told.owed(), ["tool:t1.c1#2"]);
+    told.tell(story::failed("t1.c1", ToolFailure::BadArguments));
+    assert_eq!(told.owed(), ["model:t2"]);
+    assert_eq!(told.0.run().spec().agent().unwrap().name, "helper");
+}
+
+#[test]
+fn text_before_a_hand_over_is_shown_only_if_it_is_long() {
+    let shown = |text: &str, calls: &[(&str, Value)]| {
+        let mut told = Told::of(asked("why?").with_agent(router()));
+        let n = told.0.next_number();
+        let reply = replied_with_next_agents("t1", text, calls);
+        let (after, record) = told.0.decide_record(vec![reply], 1, story::write(n), 0).unwrap();
+        told.0 = after;
+        match &record.entries[0].event {
+            Event::MessageCompleted { text, .. } => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let hand_over = [("planner", json!({}))];
+    let long = "x".repeat(200);
+    assert_eq!(shown("I ask.", &hand_over), "");
+    assert_eq!(shown(&long[1..], &hand_over), "");
+    assert_eq!(shown(&long, &hand_over), long);
+    let look_first = [("read", json!({})), ("planner", json!({}))];
+    assert_eq!(shown("I look.", &look_first), "I look.");
+    assert_eq!(shown("It is 4.", &[]), "It is 4.");
+}
+
+#[test]
+fn hand_overs_end_after_four_and_turns_keep_one_numbering() {
+    let mut told = Told::of(asked("why?").with_agent(router()));
+    for turn in 1..=4 {
+        let hand_over = [("planner", json!({}))];
+        told.tell(replied_with_next_agents(&format!("t{turn}"), "", &hand_over));
+        let before = vec!["read".to_owned()];
+        told.tell(taken_over(&format!("t{turn}.c1"), AgentSpec { before, ..router() }));
+        let message = format!("t{}.before", turn + 1);
+        assert_eq!(told.owed(), [format!("model:{message}")]);
+        told.tell(story::replied(&message, "", &[("read", json!({"of": turn}))]));
+        told.tell(input(&format!("returned {message}.c1")));
+    }
+    told.tell(replied_with_next_agents("t5", "", &[("planner", json!({}))]));
+    assert_eq!(told.owed(), ["model:t6"]);
+    assert_eq!(reasons(&told), [ToolFailure::TooDeep]);
+}
+
+#[test]
+fn words_of_a_model_do_not_become_the_users_words() {
+    let url = "https://example.org/secret";
+    let mut told = Told::of(asked("why?").with_agent(router()));
+    told.tell(replied_with_next_agents("t1", "", &[("planner", json!({}))]));
+    let Input::AgentChanged(mut changed) = taken_over("t1.c1", agent()) else { unreachable!() };
+    changed.arguments.insert("page".to_owned(), url.into());
+    told.tell(Input::AgentChanged(changed));
+    assert_eq!(told.0.run().spec().arguments["page"], url);
+    assert!(!told.0.run().knows_url(url));
+    assert_eq!(told.0.run().spec().user_texts().collect::<Vec<_>>(), ["why?"]);
+}
+
+#[test]
+fn called_agent_hands_over_within_its_own_run() {
+    let mut child = called(router(), json!({"task": "look", "depth": 1}));
+    child.tell(replied_with_next_agents("t1", "", &[("planner", json!({}))]));
+    child.tell(taken_over("t1.c1", planner()));
+    let spec = child.0.run().spec().clone();
+    assert_eq!((&spec.arguments["task"], &spec.arguments["depth"]), (&json!("look"), &json!(2)));
+    assert_eq!(spec.question, "look", "the plan is about the task of the call");
+    child.tell(story::replied("t2", "Found.", &[]));
+    let result = child.0.run().child_result().unwrap();
+    assert_eq!((result.report.text.as_str(), result.report.done), ("Found.", true));
 }

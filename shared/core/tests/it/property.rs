@@ -371,6 +371,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
             let ids = due.iter().filter(is_last).map(Effect::id);
             ids.filter(|id| *id.without_interrupts() == EffectId::Tool(call.clone())).collect()
         }
+        Input::AgentChanged(changed) => first(EffectId::Tool(changed.call.clone())),
         Input::ToolReturned { call, .. } => {
             let mut answered = first(EffectId::Tool(call.clone()));
             answered.extend(call.to_child().map(EffectId::Child));

@@ -60,6 +60,10 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             Shown::MessageReset { message, attempt: *attempt, failure }
         }
         Event::ModelChanged(changed) => Shown::model_changed(changed),
+        Event::AgentChanged { call, agent, title, machine, .. } => {
+            let title = title.as_deref();
+            Shown::AgentChanged { call, agent, title, machine: *machine }
+        }
         Event::ModelDelayed { message, until_ms, failure } => {
             Shown::model_delayed(message, *until_ms, failure)
         }

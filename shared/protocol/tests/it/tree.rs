@@ -63,6 +63,7 @@ pub(crate) fn helper() -> AgentSpec {
         agent_type: None,
         tool_choice: ToolChoiceRule::Auto,
         stop_at: Vec::new(),
+        hands_over: Vec::new(),
     }
 }
 

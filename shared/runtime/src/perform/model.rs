@@ -207,7 +207,8 @@ impl<P: Ports> ModelExecution<P> {
     ) -> Result<Reply, FailedAttempt> {
         let is_known = |url: &str| self.run.knows_url(url);
         let deny = &self.ports.content().deny;
-        let mut pieces = ReplyPreviews::for_run(&self.call, &self.run, &is_known, deny);
+        let offered = &rendered_request.offered_tools;
+        let mut pieces = ReplyPreviews::for_run(&self.call, &self.run, offered, &is_known, deny);
         let clock = self.ports.clock();
         // The driver may be gone; the reply still counts.
         let send = |preview| drop(self.live_sender.send(Live::Preview(preview)));

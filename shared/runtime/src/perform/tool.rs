@@ -1,11 +1,13 @@
 //! A tool call: checked, run with a timeout, and its result shortened for the model.
 
+mod hand_over;
 mod progress_feed;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use djinn_core::agent::to_hand_over;
 use djinn_core::conversation::{Conversation, ConversationItem};
 use djinn_core::effect::ToolInvocation;
 use djinn_core::file::media_type_of;
@@ -112,6 +114,9 @@ impl<P: Ports> ToolExecution<P> {
             attempt = self.invocation.attempt,
         );
         async {
+            if self.invocation.policy.hands_over {
+                return vec![self.hand_over().await];
+            }
             let clock = self.ports.clock();
             let started_ms = clock.now_ms();
             let mut came = match self.run_and_show_progress().await {
@@ -215,7 +220,9 @@ impl<P: Ports> ToolExecution<P> {
         match tools.find_tool(&self.invocation.call.tool) {
             Some(tool) => {
                 let ToolInvocation { schema_hash, class, policy, .. } = &self.invocation;
-                let now = tool.spec(language).to_offered();
+                let spec = tool.spec(language);
+                let spec = if policy.hands_over { to_hand_over(spec) } else { spec };
+                let now = spec.to_offered();
                 if now.is_callable_as(schema_hash, *class, policy) {
                     Ok(tool)
                 } else {

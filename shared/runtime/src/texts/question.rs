@@ -45,6 +45,8 @@ impl HasTexts for UserQuestion {
             // A file of the deployment.
             agent: _,
             arguments,
+            // Set when another agent takes the run over.
+            first_arguments: _,
             child: _,
         } = spec;
         let own_texts = [

@@ -33,6 +33,7 @@ fn timed(entries: &[Entry]) -> Vec<(i64, String)> {
         | Event::MessageReset { .. }
         | Event::ModelChanged(_)
         | Event::ModelDelayed { .. }
+        | Event::AgentChanged { .. }
         | Event::MessageCompleted { .. }
         | Event::CallRequested { .. }
         | Event::CallCompleted { .. }

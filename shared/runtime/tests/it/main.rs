@@ -30,6 +30,7 @@ mod mail;
 mod market;
 mod missing;
 mod nested_viewer;
+mod next_agent;
 mod outage;
 mod paid_tree;
 mod plan;

@@ -69,6 +69,7 @@ fn line(event: &Event) -> String {
             let (from, to, code) = (&changed.from, &changed.to, changed.failure.code.as_str());
             format!("{to} in place of {from}: {code}")
         }
+        Event::AgentChanged { agent, .. } => format!("hands over to {agent}"),
         Event::ModelDelayed { until_ms, failure, .. } => {
             format!("waits until {until_ms}: {}", failure.code.as_str())
         }

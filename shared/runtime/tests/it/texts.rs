@@ -291,6 +291,10 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
         Event::MessageReset { message: _, attempt: _, failure } => {
             of_failure(Some(failure)).into_iter().collect()
         }
+        // Names in a file of the deployment.
+        Event::AgentChanged { call: _, agent: _, title: _, machine: _, agent_type: _ } => {
+            Vec::new()
+        }
         Event::ModelDelayed { message: _, until_ms: _, failure } => {
             of_failure(Some(failure)).into_iter().collect()
         }

@@ -74,6 +74,7 @@ impl Tool for Agent {
             agent_type: None,
             tool_choice: ToolChoiceRule::Auto,
             stop_at: Vec::new(),
+            hands_over: Vec::new(),
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use djinn_agents::{AgentFile, FileProblem, ReadAgent, check_agents, read_agent, shipped_agents};
+use djinn_agents::{AgentFile, FileProblem, ReadAgent, check_part, read_agent, shipped_agents};
 use djinn_core::language::Language;
 use djinn_runtime::port::text_folder::FolderText;
 
@@ -68,6 +68,7 @@ pub(super) fn check_files<'a>(
     let agents = agents_by_file.iter().map(|(_, agent)| agent.clone()).collect();
     let agents = with_shipped(agents, language)?;
     let mut tools = tools.clone();
+    let mut elsewhere = BTreeSet::new();
     if !whole {
         // Names of tools and agents that these files do not define are left to other folders.
         let own: BTreeSet<&str> = agents.iter().map(|agent| agent.spec.name.as_str()).collect();
@@ -76,8 +77,10 @@ pub(super) fn check_files<'a>(
             spec.tools.iter().chain(&spec.before).chain(&spec.after)
         });
         tools.extend(tool_names.filter(|name| !own.contains(name.as_str())).cloned());
+        let next_agents = agents.iter().flat_map(|agent| &agent.spec.hands_over);
+        elsewhere.extend(next_agents.cloned());
     }
-    match check_agents(&agents, &tools).into_iter().next() {
+    match check_part(&agents, &tools, &elsewhere).into_iter().next() {
         Some(problem) => Err(problem),
         None => Ok(agents_by_file),
     }

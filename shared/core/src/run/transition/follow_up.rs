@@ -69,6 +69,11 @@ impl Transition<'_> {
             return false;
         }
         self.extend_conversation(items);
+        self.append_user_messages()
+    }
+
+    /// Adds the users' changes and messages to the conversation. Returns true if users wrote messages.
+    pub(super) fn append_user_messages(&mut self) -> bool {
         let change = self.run.messages.take_plan_change();
         self.extend_conversation(change.into_iter().collect());
         let messages = self.run.messages.take_messages();
@@ -77,7 +82,7 @@ impl Transition<'_> {
         has_messages
     }
 
-    fn extend_conversation(&mut self, items: Vec<ConversationItem>) {
+    pub(super) fn extend_conversation(&mut self, items: Vec<ConversationItem>) {
         let run = &mut *self.run;
         run.compaction.add_items(&run.urls.compress_items(&items));
         run.conversation.items.extend(items);

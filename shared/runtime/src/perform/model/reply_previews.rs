@@ -1,10 +1,13 @@
 //! The previews of one reply, for viewers.
 
+use djinn_core::agent::MIN_SHOWN_CHARS;
+use djinn_core::agent_loop::shown_text;
 use djinn_core::effect::ModelCall;
 use djinn_core::id::{MessageId, Path};
 use djinn_core::input::Reply;
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
+use djinn_core::tool::OfferedTool;
 use djinn_protocol::preview::{Preview, TextKind};
 use djinn_text::deliverables::Deliverables;
 use djinn_text::deny::{DenyFilter, DenyList};
@@ -25,6 +28,9 @@ pub(super) struct ReplyPreviews<'a> {
     text: VisibleText<'a>,
     reasoning: VisibleText<'a>,
     deliverables: Option<HiddenTail>,
+    /// The text so far, as long as the reply may hand the run over.
+    withheld: Option<String>,
+    offered: &'a [OfferedTool],
 }
 
 /// The visible part of a text.
@@ -36,15 +42,21 @@ struct VisibleText<'a> {
 }
 
 impl<'a> ReplyPreviews<'a> {
-    /// Creates the previews of a call's reply, with the known URLs of the run.
+    /// Creates the previews of a call's reply, with the known URLs of the run and the offered tools.
     pub(super) fn for_run(
         call: &ModelCall,
         run: &Run,
+        offered: &'a [OfferedTool],
         is_known: &'a (dyn Fn(&str) -> bool + Sync),
         deny: &DenyList,
     ) -> Self {
         let images = |kind| image_filter(run, kind, is_known);
-        Self::new(call, run.urls(), images, deny, &run.deliverables())
+        let can_hand_over = offered.iter().any(|tool| tool.policy.hands_over);
+        Self {
+            withheld: can_hand_over.then(String::new),
+            offered,
+            ..Self::new(call, run.urls(), images, deny, &run.deliverables())
+        }
     }
 
     /// Hides a text from the first phrase of `deny` on, and the list of files at the end of a summary.
@@ -69,6 +81,8 @@ impl<'a> ReplyPreviews<'a> {
             reasoning: nothing(TextKind::Reasoning),
             deliverables: (call.role == Role::Summary)
                 .then(|| HiddenTail::of(deliverables.clone())),
+            withheld: None,
+            offered: &[],
         }
     }
 
@@ -78,6 +92,7 @@ impl<'a> ReplyPreviews<'a> {
         let text = visible.images.push(&text);
         let text = self.hide_file_list(delta.kind, text);
         let text = self.visible_text_mut(delta.kind).gate.push(&text);
+        let text = self.withhold_text(delta.kind, text);
         self.make_preview(delta.kind, text, at_ms)
     }
 
@@ -94,7 +109,13 @@ impl<'a> ReplyPreviews<'a> {
                 text.push_str(&tail.finish());
             }
             let gate = &mut self.visible_text_mut(kind).gate;
-            let text = gate.push(&text) + &gate.finish();
+            let mut text = gate.push(&text) + &gate.finish();
+            if kind == TextKind::Text
+                && let Some(withheld) = self.withheld.take()
+            {
+                let is_shown = !shown_text(reply, self.offered).is_empty();
+                text = if is_shown { withheld + &text } else { String::new() };
+            }
             self.make_preview(kind, text, at_ms)
         });
         rest.collect()
@@ -116,6 +137,18 @@ impl<'a> ReplyPreviews<'a> {
             (TextKind::Text, Some(tail)) => tail.push_text(&text),
             (TextKind::Text, None) | (TextKind::Reasoning, _) => text,
         }
+    }
+
+    /// Withholds a text that is still so short that the reply may hand the run over unseen.
+    fn withhold_text(&mut self, kind: TextKind, text: String) -> String {
+        let Some(withheld) = self.withheld.as_mut().filter(|_| kind == TextKind::Text) else {
+            return text;
+        };
+        withheld.push_str(&text);
+        if withheld.chars().nth(MIN_SHOWN_CHARS - 1).is_none() {
+            return String::new();
+        }
+        self.withheld.take().unwrap_or_default()
     }
 
     fn make_preview(&mut self, kind: TextKind, text: String, at_ms: i64) -> Option<Preview> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_core::agent::{ALL_TOOLS, AgentSpec};
+use djinn_core::agent::{ALL_TOOLS, AgentSpec, to_hand_over};
 use djinn_core::human::ASK_USER;
 use djinn_core::input::RunSpec;
 use djinn_core::language::Language;
@@ -131,6 +131,7 @@ impl Toolbox {
     pub async fn list_tools<C: Clock>(&self, clock: &C, audience: &ToolAudience) -> AvailableTools {
         let mut available = AvailableTools {
             tools: BTreeMap::clone(&self.own),
+            shipped_modes: self.shipped_modes.clone(),
             is_complete: true,
             offered_agents: self.offered_agents.clone(),
         };
@@ -181,6 +182,8 @@ impl Toolbox {
 #[derive(Clone, Default)]
 pub struct AvailableTools {
     tools: BTreeMap<String, Arc<dyn Tool>>,
+    /// The modes that exist if no source lists a mode of the same name.
+    shipped_modes: Vec<Arc<dyn Tool>>,
     is_complete: bool,
     offered_agents: OfferedAgents,
 }
@@ -197,7 +200,8 @@ impl AvailableTools {
     /// except agents that the deployment does not offer, and tools only for agents.
     #[must_use]
     pub fn specs_for(&self, run: &RunSpec) -> Vec<ToolSpec> {
-        let mut specs = self.specs(run.settings.language);
+        let language = run.settings.language;
+        let mut specs = self.specs(language);
         let is_for_agents =
             |name: &String| self.tools.get(name).is_some_and(|tool| tool.is_for_agents_only());
         let of_agent = run.agent().map(|agent| &agent.tools);
@@ -210,7 +214,36 @@ impl AvailableTools {
             }
             !is_limited && !is_for_agents(&tool.name) && self.is_offered_to_users(tool)
         });
+        let next_agents = run.agent().map(|agent| self.list_next_agents(agent, language));
+        for next in next_agents.into_iter().flatten() {
+            specs.retain(|tool| tool.name != next.name);
+            specs.push(next);
+        }
         specs
+    }
+
+    /// Returns the agents to which an agent can hand its run over, as tools. [`ALL_TOOLS`] adds every mode
+    /// that does not hand over itself.
+    fn list_next_agents(&self, agent: &AgentSpec, language: Language) -> Vec<ToolSpec> {
+        let names = &agent.hands_over;
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let has_all = names.iter().any(|name| name == ALL_TOOLS);
+        let shipped_modes = self.shipped_modes.iter();
+        let by_name: BTreeMap<String, &Arc<dyn Tool>> = shipped_modes
+            .map(|mode| (mode.spec(language).name, mode))
+            .chain(self.tools.iter().map(|(name, tool)| (name.clone(), tool)))
+            .collect();
+        let can_follow = |tool: &dyn Tool| {
+            let next = tool.agent(language);
+            next.is_some_and(|next| {
+                let is_free_mode = next.entry && next.hands_over.is_empty();
+                names.contains(&next.name) || (has_all && is_free_mode && next.name != agent.name)
+            })
+        };
+        let next_agents = by_name.into_values().filter(|tool| can_follow(&***tool));
+        next_agents.map(|tool| to_hand_over(tool.spec(language))).collect()
     }
 
     fn is_offered_to_users(&self, tool: &ToolSpec) -> bool {
@@ -226,7 +259,9 @@ impl AvailableTools {
     /// Returns the tool of this name.
     #[must_use]
     pub fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools.get(name).cloned()
+        let is_it = |mode: &&Arc<dyn Tool>| mode.spec(Language::En).name == name;
+        let listed = self.tools.get(name);
+        listed.or_else(|| self.shipped_modes.iter().find(is_it)).cloned()
     }
 
     /// Returns true if every source has answered at least once.
