@@ -70,6 +70,7 @@ mod refused;
 mod repeats;
 mod report;
 mod restart;
+mod router;
 mod safety;
 mod session;
 mod session_files;

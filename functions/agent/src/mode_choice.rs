@@ -37,19 +37,24 @@ pub(crate) async fn list_modes<P: Ports>(
 ) -> Vec<AgentSpec> {
     let Caller { tenant, user } = caller.clone();
     let user = UserKey { tenant, user };
-    let audience = ToolAudience { user, mode: DEFAULT_MODE.to_owned(), output_style: None };
+    let default_mode = &agent.settings.run.mode;
+    let audience = ToolAudience { user, mode: default_mode.clone(), output_style: None };
     let tools = agent.ports.tools();
     let mut modes = tools.list_modes(agent.ports.clock(), &audience, language).await;
-    modes.sort_by_key(|mode| mode.name != DEFAULT_MODE);
+    modes.sort_by_key(|mode| mode.name != *default_mode);
     modes
 }
 
 impl ModeChoice {
-    /// Returns the selected mode.
+    /// Returns the selected mode, by default the mode of this name.
     ///
     /// # Errors
     /// Returns `unknown_agent` with the existing modes and a near miss.
-    pub(crate) fn find(self, modes: Vec<AgentSpec>) -> Result<AgentSpec, ApiError> {
+    pub(crate) fn find(
+        self,
+        modes: Vec<AgentSpec>,
+        default_mode: &str,
+    ) -> Result<AgentSpec, ApiError> {
         let names: Vec<String> = modes.iter().map(|mode| format!("`{}`", mode.name)).collect();
         let numbers = modes.iter().filter_map(|mode| {
             let title = mode.title.as_deref().unwrap_or(&mode.name);
@@ -63,7 +68,7 @@ impl ModeChoice {
             }
             Self::Name(None) | Self::AgentType(_) | Self::DeepThink(_) => None,
         };
-        let is_default = |mode: &AgentSpec| mode.name == DEFAULT_MODE;
+        let is_default = |mode: &AgentSpec| mode.name == default_mode;
         let has_number =
             |mode: &AgentSpec, number: i64| mode.agent_type.map(i64::from) == Some(number);
         let (field, words) = match &self {
@@ -81,6 +86,28 @@ impl ModeChoice {
             let detail = format!("{}there are {}", hint.unwrap_or_default(), join_words(&words));
             ApiError::from(Failure::new(ErrorCode::UnknownAgent, detail)).with_field(field)
         })
+    }
+}
+
+/// The mode of questions that name none.
+pub(crate) struct DefaultMode<'a> {
+    /// The name of the mode.
+    pub(crate) name: &'a str,
+    /// The problem of the setting, in a sentence, if its mode does not exist.
+    pub(crate) problem: Option<String>,
+}
+
+impl<'a> DefaultMode<'a> {
+    /// Returns the mode in the setting. If the mode does not exist, returns the mode that always exists.
+    pub(crate) fn find(setting: &'a str, modes: &[AgentSpec]) -> Self {
+        let names = || modes.iter().map(|mode| mode.name.as_str());
+        if names().any(|name| name == setting) {
+            return Self { name: setting, problem: None };
+        }
+        let hint = find_near_miss(setting, names());
+        let hint = hint.map_or_else(String::new, |name| format!(": did you mean `{name}`?"));
+        let problem = format!("`default_mode` is `{setting}`, which is not a mode{hint}");
+        Self { name: DEFAULT_MODE, problem: Some(problem) }
     }
 }
 

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use djinn_core::budget::Budget;
 use djinn_core::human::HumanSettings;
 use djinn_core::language::Language;
-use djinn_core::settings::{ContextSettings, PlanSettings, RunSettings, SummaryPolicy};
+use djinn_core::settings::{
+    ContextSettings, DEFAULT_MODE, PlanSettings, RunSettings, SummaryPolicy,
+};
 use djinn_settings::table::agent as row;
 use djinn_settings::table::runtime::{LOCAL, MAX_USD};
 use djinn_settings::{InvalidSetting, VarLookup};
@@ -68,6 +70,7 @@ impl Settings {
                 keep_turns: row::KEEP_TURNS.read_number(var)?,
                 ..ContextSettings::default()
             },
+            mode: row::DEFAULT_MODE.find_text(var).unwrap_or_else(|| DEFAULT_MODE.to_owned()),
             language: if is_chinese { Language::Zh } else { Language::En },
             budget: Budget {
                 steps: row::MAX_STEPS.read_number(var)?,

@@ -193,13 +193,14 @@ impl EntryKeys {
 }
 
 /// The roles whose models agents may use.
-const ROLES: [(&str, Role); 6] = [
+const ROLES: [(&str, Role); 7] = [
     ("react", Role::React),
     ("planner", Role::Planner),
     ("executor", Role::Executor),
     ("code", Role::Code),
     ("report", Role::Report),
     ("search", Role::Search),
+    ("router", Role::Router),
 ];
 
 const CONTEXTS: [(&str, AgentContext); 3] = [

@@ -13,7 +13,7 @@ macro_rules! agent_files {
     };
 }
 
-const EN: [(&str, &str); 8] = agent_files!(
+const EN: [(&str, &str); 9] = agent_files!(
     "en",
     "code_interpreter",
     "deep_search",
@@ -22,10 +22,11 @@ const EN: [(&str, &str); 8] = agent_files!(
     "report_tool",
     "researcher",
     "reviewer",
+    "router",
     "writer"
 );
 
-const ZH: [(&str, &str); 8] = agent_files!(
+const ZH: [(&str, &str); 9] = agent_files!(
     "zh",
     "code_interpreter",
     "deep_search",
@@ -34,6 +35,7 @@ const ZH: [(&str, &str); 8] = agent_files!(
     "report_tool",
     "researcher",
     "reviewer",
+    "router",
     "writer"
 );
 

@@ -24,6 +24,8 @@ pub enum Role {
     Report,
     /// A turn of an agent for searches.
     Search,
+    /// A turn of an agent that chooses who answers.
+    Router,
 }
 
 impl Role {
@@ -38,6 +40,7 @@ impl Role {
         Self::Report,
         Self::Search,
         Self::Code,
+        Self::Router,
     ];
 
     /// Returns the role's word in settings, logs and spans.
@@ -53,6 +56,7 @@ impl Role {
             Self::Code => "code",
             Self::Report => "report",
             Self::Search => "search",
+            Self::Router => "router",
         }
     }
 }

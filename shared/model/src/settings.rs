@@ -251,6 +251,7 @@ fn inherited_role(role: Role) -> Option<Role> {
     match role {
         Role::Compactor => Some(Role::Summary),
         Role::Employees | Role::Code | Role::Report | Role::Search => Some(Role::Executor),
+        Role::Router => Some(Role::React),
         Role::React | Role::Summary | Role::Planner | Role::Executor => None,
     }
 }

@@ -111,12 +111,19 @@ pub fn render_request(
         | Role::Employees
         | Role::Code
         | Role::Report
-        | Role::Search => tools.iter().cloned().chain(ask_user()).collect(),
+        | Role::Search
+        | Role::Router => tools.iter().cloned().chain(ask_user()).collect(),
         Role::Summary | Role::Compactor => Vec::new(),
     };
     let offers = own.iter().map(ToolSpec::to_offered).collect();
     let body = match call.role {
-        Role::React | Role::Planner | Role::Executor | Role::Code | Role::Report | Role::Search => {
+        Role::React
+        | Role::Planner
+        | Role::Executor
+        | Role::Code
+        | Role::Report
+        | Role::Search
+        | Role::Router => {
             let words = LoopPrompts::of(prompts, call, run, tools, bounds);
             render_loop(prompts, words, &own, run, bounds, count)?
         }

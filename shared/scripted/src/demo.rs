@@ -14,6 +14,7 @@ mod parts;
 mod plan;
 mod question;
 mod reading;
+mod route;
 mod sheet;
 mod step;
 mod summary;
@@ -49,6 +50,7 @@ pub(crate) fn respond(request: &RecordedRequest) -> ScriptedResponse {
         );
     };
     let response = summary::respond(request)
+        .or_else(|| route::respond(request))
         .or_else(|| employees::respond(request))
         .or_else(|| document::respond(request))
         .or_else(|| code::respond(request))

@@ -33,7 +33,7 @@ use crate::api_error::{ApiError, IGNORED, REQUEST_ID, RUN_ID, add_id_headers};
 use crate::body::{JsonMembers, parse_id};
 use crate::human_settings_change::HumanSettingsChange;
 use crate::identity::Caller;
-use crate::mode_choice::{QuestionArguments, list_modes};
+use crate::mode_choice::{DefaultMode, QuestionArguments, list_modes};
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ignored_header};
 use crate::response_parser;
@@ -261,7 +261,9 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
             Some(response_parser::read_response(&question.spec.question, None, language).parsed);
         facts.run = Some(question.run_key().run);
         let modes = list_modes(agent, caller, language).await;
-        arguments.set_mode(fields.mode.find(modes)?, &mut question)?;
+        let default_mode = DefaultMode::find(&agent.settings.run.mode, &modes);
+        question.spec.warnings.extend(default_mode.problem);
+        arguments.set_mode(fields.mode.find(modes, default_mode.name)?, &mut question)?;
         let change = fields.request.human_requests;
         set_human_settings(agent, &mut question, change, names.translate("human_requests"))?;
         Ok(question)

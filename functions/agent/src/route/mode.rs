@@ -1,7 +1,6 @@
 //! The modes that users can start.
 
 use axum::extract::State;
-use djinn_core::settings::DEFAULT_MODE;
 use djinn_protocol::body::{ModeBody, ModeListBody};
 use djinn_protocol::request::NoParameters;
 
@@ -22,7 +21,7 @@ pub(crate) async fn list_modes<P: AgentPorts>(
     let modes = mode_choice::list_modes(&agent, &caller, language).await;
     let bodies = modes.into_iter().map(|mode| ModeBody {
         title: mode.title.unwrap_or_else(|| mode.name.clone()),
-        is_default: mode.name == DEFAULT_MODE,
+        is_default: mode.name == agent.settings.run.mode,
         name: mode.name,
         description: mode.description,
         agent_type: mode.agent_type,

@@ -262,13 +262,13 @@ fn values_that_may_not_stand_where_they_do() {
         ("tools:\n  - a\n  - b\n  - a", "a.md:7: `tools` holds `a` twice"),
         (
             "model: sonnet",
-            "a.md:4: `model` is the text `sonnet`: `react`, `planner`, `executor`, `code`, `report` or \
-             `search` is expected",
+            "a.md:4: `model` is the text `sonnet`: `react`, `planner`, `executor`, `code`, `report`, \
+             `search` or `router` is expected",
         ),
         (
             "model: summary",
-            "a.md:4: `model` is the text `summary`: `react`, `planner`, `executor`, `code`, `report` or \
-             `search` is expected",
+            "a.md:4: `model` is the text `summary`: `react`, `planner`, `executor`, `code`, `report`, \
+             `search` or `router` is expected",
         ),
         ("mode: plan", "a.md:4: `mode` is the text `plan`: `react` or `plan_solve` is expected"),
         ("mode: [react]", "a.md:4: `mode` is a list: `react` or `plan_solve` is expected"),

@@ -110,9 +110,13 @@ fn choose_temperature(
         return None;
     }
     let of_role = |react| match role {
-        Role::React | Role::Planner | Role::Executor | Role::Code | Role::Report | Role::Search => {
-            react
-        }
+        Role::React
+        | Role::Planner
+        | Role::Executor
+        | Role::Code
+        | Role::Report
+        | Role::Search
+        | Role::Router => react,
         Role::Summary | Role::Compactor | Role::Employees => SUMMARY_TEMPERATURE,
     };
     match model.temperature {

@@ -20,6 +20,13 @@ pub(super) enum DemoLanguage {
 use DemoLanguage::{Chinese, English};
 
 impl DemoLanguage {
+    pub(super) fn greeting(self) -> &'static str {
+        match self {
+            English => "Hello! Ask me how much the regions in a CSV file grew.",
+            Chinese => "你好！你可以问我 CSV 文件中各地区的增长情况。",
+        }
+    }
+
     pub(super) fn reading_notice(self, file: &str) -> String {
         match self {
             English => format!("First I read {file} to see what the figures are."),

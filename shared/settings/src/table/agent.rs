@@ -10,6 +10,10 @@ settings_table! {
     LANGUAGE = Setting::choice("DJINN_LANGUAGE", &["en", "zh"])
         .with_default("en").in_file("language").with_parameter("Language");
 
+    /// The mode of questions that name none: `react`, `plan_solve`, `router`, or a mode of the deployment.
+    DEFAULT_MODE = Setting::form("DJINN_DEFAULT_MODE", "the name of a mode")
+        .with_default("react").in_file("default_mode").without_parameter("in `djinn.toml` only");
+
     /// The authentication method. On a laptop the default is `none`: all callers are the same user. `none` is
     /// rejected everywhere else.
     AUTH = Setting::choice("DJINN_AUTH", &["iam", "key", "jwt", "none"])

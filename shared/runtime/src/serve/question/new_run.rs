@@ -50,7 +50,8 @@ pub(super) async fn create_run<P: Ports>(
     }
     let attachment_files = Box::pin(attach_files(ports, &question)).await?;
     let now_ms = ports.clock().now_ms();
-    let warnings = Box::pin(list_warnings(ports, &question.spec)).await;
+    let mut warnings = question.spec.warnings.clone();
+    warnings.extend(Box::pin(list_warnings(ports, &question.spec)).await);
     let files = to_file_list(&view.files, &attachment_files);
     let attachments = attachment_files.into_iter().map(|(_, attachment)| attachment).collect();
     let spec = complete_spec(ports, question, view);
