@@ -74,6 +74,8 @@ const ONCE: &[&str] = &[
     "fallback::an_account_that_somebody_can_top_up",
     "fault::a_model_that_never_recovers",
     "human_requests::",
+    "next_agents::what_a_user_was_asked_before",
+    "router::router_offers_the_modes",
     "joyagent::change_of_an_argument_that",
     "joyagent::a_plan_that_is_to_be_looked_at",
     "joyagent::an_answer_is_an_event",
