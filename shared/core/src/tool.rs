@@ -82,8 +82,7 @@ impl ToolSpec {
 }
 
 impl OfferedTool {
-    /// Returns true if the tool equals the offered tool: same schema, effect class and policy. The policy's
-    /// estimate may differ.
+    /// Returns true for the offered tool: same schema, effect class and policy, except for the estimate.
     #[must_use]
     pub fn is_callable_as(&self, schema: &str, effect: EffectClass, policy: &ToolPolicy) -> bool {
         let policy = ToolPolicy { estimate: self.policy.estimate, ..policy.clone() };
@@ -128,8 +127,7 @@ pub struct ToolPolicy {
     pub sends_to_operator: bool,
     /// True if results contain text that anybody may have written.
     pub untrusted: bool,
-    /// True if results may repeat the model's own text, like the output of its code. URLs in such results are
-    /// not known URLs.
+    /// True if results may repeat the model's own text, so that their URLs are not known URLs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub echoes_model: bool,
     /// True if the agent takes the run over: the call is its caller's last act.
@@ -309,8 +307,7 @@ pub struct ToolOutput {
     pub view: ResultView,
     /// The files that the tool wrote.
     pub files: Vec<ProductFile>,
-    /// Images for a model with image input: at most 20 files that the tool wrote or read. Their content is
-    /// read for each request.
+    /// Images for a model with image input: at most 20 files that the tool wrote or read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ProductFile>,
     /// The state for the tool's next call in this run.
