@@ -133,7 +133,7 @@ async fn demo_model_answers_a_greeting_at_once_and_plans_a_comparison() {
     let csv = "region,year,sales\nNorth,2021,100\nNorth,2024,150\nSouth,2021,200\nSouth,2024,210\n";
     client.upload("s1", "sales.csv", csv).await;
     let ask = async |question: &str| {
-        let body = json!({"question": question, "mode": "router", "session": "s1"});
+        let body = json!({"question": question, "mode": "router", "session_id": "s1"});
         let request = client.request(reqwest::Method::POST, "/runs").json(&body);
         client.ask_with(request).await.rest().await
     };

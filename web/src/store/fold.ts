@@ -194,6 +194,9 @@ class Fold {
         const note = { type: "compacted", exchanges: entry.exchanges, turns: entry.turns } as const;
         return this.#note(entry, note, (lane) => ({ usage: addUsage(lane.usage, entry.usage) }));
       }
+      case "agent.changed":
+        // Its text and calls stand in the same lane.
+        return;
       case "employees.named":
         return this.#lane(path, atMs, (lane) => ({ usage: addUsage(lane.usage, entry.usage) }));
       case "plan.changed":

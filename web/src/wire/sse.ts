@@ -62,6 +62,7 @@ const ENTRY_TYPES: Readonly<Record<Entry["type"], true>> = {
   "message.reset": true,
   "model.changed": true,
   "model.delayed": true,
+  "agent.changed": true,
   "message.completed": true,
   "call.requested": true,
   "call.completed": true,
