@@ -20,6 +20,12 @@ async function ended(page) {
   await page.getByPlaceholder("Ask the next question").waitFor();
 }
 
+/** Waits until the newest run is shown in full, to its time and cost. A reload shows the answer before that. */
+async function complete(page) {
+  await ended(page);
+  await conversation(page).getByText(/^Took /).waitFor();
+}
+
 /** Turns on the requests of a question before calls with a risk. */
 async function askBeforeCalls(page) {
   await page.getByRole("button", { name: "Asks nothing" }).click();
@@ -76,11 +82,11 @@ export const STORIES = {
     await conversation(page).getByText("The sec", { exact: true }).waitFor();
     second.open();
     await conversation(page).getByText("The second paragraph.", { exact: true }).waitFor();
-    await ended(page);
+    await complete(page);
     const before = await textOf(page);
     await page.reload();
     await conversation(page).getByText("The second paragraph.", { exact: true }).waitFor();
-    await ended(page);
+    await complete(page);
     assert.equal(await textOf(page), before);
   },
 
@@ -97,7 +103,7 @@ export const STORIES = {
     gate.open();
     for (const tab of [page, other]) {
       await conversation(tab).getByText("One half and the other.").waitFor();
-      await ended(tab);
+      await complete(tab);
     }
     assert.equal(await textOf(page), await textOf(other));
     await other.close();
