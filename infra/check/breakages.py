@@ -39,23 +39,19 @@ BREAKAGES = {
         ("    RecursiveLoop: Allow\n", "    RecursiveLoop: Allow\n    VpcConfig:\n      SubnetIds: [subnet]\n",
          "Agent: VpcConfig"),
     ],
-    rules.users_are_bounded_by_default: [
-        ('Default: "20000000"', 'Default: ""', "parameter UserDayTokens"),
-        ('Default: "10 if priced"', 'Default: ""', "parameter UserDayUsd"),
-        ('Default: "10 if priced"', 'Default: "10"', "parameter UserDayUsd"),
-        ("DAY_USD: !Ref UserDayUsd", "DAY_USD: !Ref MaxUsd", "Agent: DJINN_LIMITS__USER_DAY_USD"),
-        ('Default: "30"', 'Default: ""', "parameter UserRunsPerMinute"),
-        ('Default: "20"', 'Default: ""', "parameter UserStreams"),
-        ('Default: "10"', 'Default: "0"', "parameter UserRunsAtOnce"),
-        ("PER_MINUTE: !Ref UserRunsPerMinute", "PER_MINUTE: !Ref UserRunsAtOnce", "Agent: DJINN_LIMITS__USER"),
+    rules.settings_are_said_in_the_folder: [
+        ("  AuthType:\n", "  MaxSteps:\n    Type: Number\n    Default: 40\n  AuthType:\n", "parameters, more than"),
+        ('Default: "@config"', 'Default: ""', "parameter Config"),
+        ("DJINN_CONFIG: !Ref Config", 'DJINN_CONFIG: ""', "Executor: Environment.Variables.DJINN_CONFIG"),
+        ("DJINN_AUTH:", "DJINN_LIMITS__MAX_STEPS: 9\n          DJINN_AUTH:", "DJINN_LIMITS__MAX_STEPS overrides"),
     ],
     rules.concurrency_is_bounded_if_asked_for: [
         ("[HasExecutorBound, !Ref ExecutorConcurrency,", "[HasExecutorBound, 0,", "Executor: Res"),
         ("[HasAgentBound,", "[HasExecutorBound,", "Agent: Reserved"),
-        ("[!Equals [!Ref SandboxConcurrency, 0]]", "[!Equals [!Ref SandboxConcurrency, 1]]", "condition HasSandboxBound"),
+        ("[!Equals [!Ref ToolConcurrency, 0]]", "[!Equals [!Ref ToolConcurrency, 1]]", "condition HasToolBound"),
     ],
     rules.nothing_is_local: [
-        ("DJINN_LANGUAGE:", 'DJINN_LOCAL: "1"\n          DJINN_LANGUAGE:', "DJINN_LOCAL"),
+        ("DJINN_AUTH:", 'DJINN_LOCAL: "1"\n          DJINN_AUTH:', "DJINN_LOCAL"),
     ],
     rules.the_url_streams_and_is_closed_by_default: [
         ("InvokeMode: RESPONSE_STREAM", "InvokeMode: BUFFERED", "InvokeMode"),
@@ -105,8 +101,8 @@ BREAKAGES = {
          "post /respond/{token}: ThrottlingRateLimit is null"),
         ("ResourcePath: /~1v1~1file_tool~1preview~1", "ResourcePath: /v1/file_tool/preview/",
          "get /v1/file_tool/preview/{token}/{name}: ThrottlingRateLimit is null"),
-        ("          ThrottlingBurstLimit: !Ref LinkRequestsPerSecond\n", "", "ThrottlingBurstLimit is null"),
-        ("ThrottlingRateLimit: !Ref LinkRequestsPerSecond", "ThrottlingRateLimit: 10000", "ThrottlingRateLimit is 10000"),
+        ("          ThrottlingBurstLimit: 50\n", "", "ThrottlingBurstLimit is null"),
+        ("ThrottlingRateLimit: 50", "ThrottlingRateLimit: 10000", "ThrottlingRateLimit is 10000"),
         ("                - sigv4: []\n", "", "/{proxy+}: ThrottlingRateLimit is null"),
     ],
     rules.only_the_rest_api_may_call_for_api_gateway: [
@@ -167,7 +163,7 @@ BREAKAGES = {
         ("secret:${SecretName}-", "secret:${AgentSecretName}-", "SecretPolicy: Resource"),
     ],
     rules.links_have_a_key_that_only_the_agent_reads: [
-        ("[MakesLinkKey, !Sub", "[HasModels, !Sub", "DJINN_LINK_KEY"),
+        ("[MakesLinkKey, !Sub", "[HasOrigins, !Sub", "DJINN_LINK_KEY"),
         ('MakesLinkKey: !Equals [!Ref LinkKey, ""]', 'MakesLinkKey: !Equals [!Ref Auth, key]', "condition"),
         ("    Condition: MakesLinkKey\n", "", "LinkKeySecret: Condition is null"),
         ("ExcludePunctuation: true", "ExcludePunctuation: false", "ExcludePunctuation"),
@@ -188,9 +184,9 @@ BREAKAGES = {
     rules.the_table_is_kept_and_bounded: [
         ("Enabled: true\n      BillingMode", "Enabled: false\n      BillingMode", "TimeToLive"),
         ("AttributeName: expires", "AttributeName: expires_at", "TimeToLive"),
-        ("MaxReadRequestUnits: !Ref TableReads", "MaxReadRequestUnits: -1", "MaxReadRequestUnits is -1"),
+        ("MaxReadRequestUnits: !Ref TableUnits", "MaxReadRequestUnits: -1", "MaxReadRequestUnits is -1"),
         ("RecoveryEnabled: true", "RecoveryEnabled: false", "PointInTime"),
-        ("        MaxWriteRequestUnits: !Ref TableWrites\n", "", "MaxWriteRequestUnits"),
+        ("        MaxWriteRequestUnits: !Ref TableUnits\n", "", "MaxWriteRequestUnits"),
         ("DeletionPolicy: Retain", "DeletionPolicy: Delete", "DeletionPolicy"),
     ],
     rules.the_bucket_is_kept_and_private: [
@@ -206,7 +202,7 @@ BREAKAGES = {
         ("Logs::LogGroup\n    Condition: HasSandbox\n", "Logs::LogGroup\n", "SandboxLogs: Condition is null"),
         ("  SandboxVpc:\n", "  SandboxNetwork:\n", "SandboxNetwork is in the template"),
         ("Name: sandbox\n      Roles: [", "Name: sandbox\n      Roles: [!Ref ScheduleRole, ", "SandboxPolicy: Roles"),
-        ("DJINN_SANDBOX: !If [HasSandbox,", "DJINN_SANDBOX: !If [HasModels,", "DJINN_SANDBOX"),
+        ("DJINN_SANDBOX: !If [HasSandbox,", "DJINN_SANDBOX: !If [HasOrigins,", "DJINN_SANDBOX"),
     ],
     rules.the_sandbox_runs_as_it_must: [
         ("Runtime: python3.13", "Runtime: python3.12", "python3.12"),
@@ -216,7 +212,7 @@ BREAKAGES = {
         ("WRAPPER: /var/task/sandbox", "WRAPPER: /opt/other", "Environment.Variables"),
         ("Role: !GetAtt SandboxRole.Arn", "Role: !GetAtt ExecutorRole.Arn", "Sandbox: Role"),
         ("SubnetIds: [!Ref SandboxSubnetA, !Ref SandboxSubnetB]", "SubnetIds: [!Ref SandboxSubnetA]", "SubnetIds"),
-        ("[HasSandboxBound, !Ref SandboxConcurrency,", "[HasSandboxBound, 0,", "ReservedConcurrentExecutions"),
+        ("[HasToolBound, !Ref ToolConcurrency,", "[HasToolBound, 0,", "ReservedConcurrentExecutions"),
         ("      Handler: none\n", "      Handler: none\n      Layers: [arn]\n", "Layers"),
     ],
     rules.the_sandbox_has_no_right_but_logs: [
@@ -244,7 +240,6 @@ BREAKAGES = {
     ],
     rules.the_web_is_there_if_asked_for: [
         ('[!Ref WithWeb, "true"]', '[!Ref WithSandbox, "true"]', "condition HasWeb"),
-        ("[!Equals [!Ref WebConcurrency, 0]]", "[!Equals [!Ref AgentConcurrency, 0]]", "condition HasWebBound"),
         ('  WithWeb:\n    Type: String\n    Default: "false"', '  WithWeb:\n    Type: String\n    Default: "true"',
          "parameter WithWeb: Default"),
         ('  EgressPorts:\n    Type: String\n    Default: ""', '  EgressPorts:\n    Type: String\n    Default: "8080"',
@@ -258,9 +253,9 @@ BREAKAGES = {
     rules.the_web_runs_as_it_must: [
         ("DJINN_GATEWAY_ROLE: fetch", "DJINN_GATEWAY_ROLE: call", "Fetch: Environment.Variables"),
         ("DJINN_GATEWAY_ROLE: call", "DJINN_GATEWAY_ROLE: fetch", "Call: Environment.Variables"),
-        ("DJINN_GATEWAY_ROLE: fetch\n", "DJINN_GATEWAY_ROLE: fetch\n          DJINN_SEARCH: !Ref SearchEngines\n",
+        ("DJINN_GATEWAY_ROLE: fetch\n", "DJINN_GATEWAY_ROLE: fetch\n          DJINN_SEARCH__ENGINES: !Ref SearchEngines\n",
          "Fetch: Environment.Variables"),
-        ("          DJINN_SEARCH: !Ref SearchEngines\n", "", "Call: Environment.Variables"),
+        ("          DJINN_SEARCH__ENGINES: !Ref SearchEngines\n", "", "Call: Environment.Variables"),
         ("DJINN_EGRESS_PORTS: !Ref EgressPorts", "DJINN_EGRESS_PORTS: 8080", "Fetch: Environment.Variables"),
         ("Handler: bootstrap\n      Architectures: [arm64]", "Handler: bootstrap\n      Architectures: [x86_64]",
          "Call: Architectures"),
@@ -271,7 +266,7 @@ BREAKAGES = {
          "        TenantIsolationMode: PER_TENANT\n", "Fetch: TenancyConfig"),
         ("Role: !GetAtt FetchRole.Arn", "Role: !GetAtt CallRole.Arn", "Fetch: Role"),
         ("LogGroup: !Ref CallLogs", "LogGroup: !Ref FetchLogs", "Call: LoggingConfig.LogGroup"),
-        ("[HasWebBound, !Ref WebConcurrency,", "[HasWebBound, 0,", "Fetch: ReservedConcurrentExecutions"),
+        ("[HasToolBound, !Ref ToolConcurrency,", "[HasToolBound, 0,", "Fetch: ReservedConcurrentExecutions"),
         ("Binary: gateway", "Binary: agent", "Fetch: BuildProperties.Binary"),
         ("Role: !GetAtt CallRole.Arn\n", "Role: !GetAtt CallRole.Arn\n      VpcConfig: {}\n", "Call has VpcConfig"),
     ],

@@ -50,14 +50,8 @@ DRIVER_ACTIONS = {
 # Headers of JoyAgent's preflights, of a page's key, and of requests signed by a page.
 NEEDED_HEADERS = {"authorization", "cache-control", "content-type", "last-event-id", "x-api-key"}
 
-# The limits of a user: parameters with their variables.
-USER_BOUNDS = {
-    "UserDayTokens": "DJINN_LIMITS__USER_DAY_TOKENS",
-    "UserDayUsd": "DJINN_LIMITS__USER_DAY_USD",
-    "UserRunsAtOnce": "DJINN_LIMITS__USER_RUNS_AT_ONCE",
-    "UserRunsPerMinute": "DJINN_LIMITS__USER_RUNS_PER_MINUTE",
-    "UserStreams": "DJINN_LIMITS__USER_STREAMS",
-}
+# Maximum number of parameters: everything but infrastructure is said in the configuration folder.
+MAX_PARAMETERS = 31
 
 # Routes of the REST API without a signature: links for responses and for files.
 OPEN_METHODS = {
@@ -187,15 +181,19 @@ def drivers_run_as_they_must(template):
             yield from expect(name, function, path, wanted)
 
 
-def users_are_bounded_by_default(template):
-    variables = value(properties(template, "Agent"), "Environment.Variables") or {}
-    for name, variable in USER_BOUNDS.items():
-        default = str(template["Parameters"][name].get("Default"))
-        # Only the limit in dollars may end so, and the default must: most stacks begin with a model without a price.
-        end = " if priced" if name == "UserDayUsd" else ""
-        if not re.fullmatch(f"[1-9][0-9]*{end}", default):
-            yield f"parameter {name} is {json.dumps(default)}, which is not a limit{end}"
-        yield from expect("Agent", variables, variable, {"Ref": name})
+def settings_are_said_in_the_folder(template):
+    parameters = template["Parameters"]
+    if len(parameters) > MAX_PARAMETERS:
+        yield f"there are {len(parameters)} parameters, more than {MAX_PARAMETERS}"
+    yield from expect("parameter Config", parameters["Config"], "Default", "@config")
+    for name in DRIVERS:
+        function = properties(template, name)
+        yield from expect(name, function, "Environment.Variables.DJINN_CONFIG", {"Ref": "Config"})
+        variables = value(function, "Environment.Variables") or {}
+        for variable in sorted(variables):
+            # Two underscores separate a section of djinn.toml and a field, over which the variable would win.
+            if "__" in variable:
+                yield f"{name}: {variable} overrides a field of djinn.toml"
 
 
 def concurrency_is_bounded_if_asked_for(template):
@@ -203,7 +201,7 @@ def concurrency_is_bounded_if_asked_for(template):
         bound = {"Ref": f"{name}Concurrency"}
         wanted = {"Fn::If": [f"Has{name}Bound", bound, {"Ref": "AWS::NoValue"}]}
         yield from expect(name, properties(template, name), "ReservedConcurrentExecutions", wanted)
-    for name in (*DRIVERS, "Sandbox", "Web"):
+    for name in (*DRIVERS, "Tool"):
         # Lambda starts no function with a reserved concurrency of 0.
         wanted = {"Fn::Not": [{"Fn::Equals": [{"Ref": f"{name}Concurrency"}, 0]}]}
         yield from expect(f"condition Has{name}Bound", template["Conditions"], f"Has{name}Bound", wanted)
@@ -318,7 +316,7 @@ def what_needs_no_signature_is_throttled(template):
         for name, method in methods.items()
         if not method.get("security")
     }
-    limit = {"Ref": "LinkRequestsPerSecond"}
+    limit = 50
     for path, name in sorted(unsigned):
         setting = found.get(("/" + path.replace("/", "~1"), name.upper()), {})
         for key in ("ThrottlingRateLimit", "ThrottlingBurstLimit"):
@@ -516,8 +514,8 @@ def the_table_is_kept_and_bounded(template):
     }.items():
         yield from expect("Table", table, path, wanted)
     # Without these limits, nothing bounds the table's price.
-    for limit, parameter in {"MaxReadRequestUnits": "TableReads", "MaxWriteRequestUnits": "TableWrites"}.items():
-        yield from expect("Table", table, f"OnDemandThroughput.{limit}", {"Ref": parameter})
+    for limit in ("MaxReadRequestUnits", "MaxWriteRequestUnits"):
+        yield from expect("Table", table, f"OnDemandThroughput.{limit}", {"Ref": "TableUnits"})
 
 
 def the_bucket_is_kept_and_private(template):
@@ -576,7 +574,7 @@ def the_sandbox_runs_as_it_must(template):
         # No variables of the deployment, and the sandbox program instead of Python's loop.
         "Environment.Variables": {"AWS_LAMBDA_EXEC_WRAPPER": "/var/task/sandbox"},
         "ReservedConcurrentExecutions": {
-            "Fn::If": ["HasSandboxBound", {"Ref": "SandboxConcurrency"}, {"Ref": "AWS::NoValue"}]
+            "Fn::If": ["HasToolBound", {"Ref": "ToolConcurrency"}, {"Ref": "AWS::NoValue"}]
         },
         "VpcConfig.SubnetIds": [{"Ref": "SandboxSubnetA"}, {"Ref": "SandboxSubnetB"}],
         "VpcConfig.SecurityGroupIds": [{"Ref": "SandboxSecurityGroup"}],
@@ -666,9 +664,7 @@ def nothing_leads_out_of_the_sandbox(template):
 def the_web_is_there_if_asked_for(template):
     asked_for = {"Fn::Equals": [{"Ref": "WithWeb"}, "true"]}
     yield from expect("condition HasWeb", template["Conditions"], "HasWeb", asked_for)
-    bound = {"Fn::Not": [{"Fn::Equals": [{"Ref": "WebConcurrency"}, 0]}]}
-    yield from expect("condition HasWebBound", template["Conditions"], "HasWebBound", bound)
-    for name, default in {"WithWeb": "false", "SearchEngines": "", "EgressPorts": "", "WebConcurrency": 0}.items():
+    for name, default in {"WithWeb": "false", "SearchEngines": "", "EgressPorts": "", "ToolConcurrency": 0}.items():
         yield from expect(f"parameter {name}", template["Parameters"].get(name), "Default", default)
     conditional = {name for name, resource in template["Resources"].items() if resource.get("Condition") == "HasWeb"}
     for name in sorted(conditional ^ set(WEB_RESOURCES)):
@@ -685,7 +681,7 @@ def the_web_runs_as_it_must(template):
         function = properties(template, name)
         variables = {"DJINN_GATEWAY_ROLE": role, "DJINN_EGRESS_PORTS": {"Ref": "EgressPorts"}}
         if role == "call":
-            variables["DJINN_SEARCH"] = {"Ref": "SearchEngines"}
+            variables["DJINN_SEARCH__ENGINES"] = {"Ref": "SearchEngines"}
         for path, wanted in {
             "Runtime": "provided.al2023",
             "Handler": "bootstrap",
@@ -701,7 +697,7 @@ def the_web_runs_as_it_must(template):
             # No other variables of the deployment, and no engines in the function that parses pages.
             "Environment.Variables": variables,
             "ReservedConcurrentExecutions": {
-                "Fn::If": ["HasWebBound", {"Ref": "WebConcurrency"}, {"Ref": "AWS::NoValue"}]
+                "Fn::If": ["HasToolBound", {"Ref": "ToolConcurrency"}, {"Ref": "AWS::NoValue"}]
             },
         }.items():
             yield from expect(name, function, path, wanted)
@@ -796,7 +792,7 @@ def the_key_of_kms_is_used_for_what_is_kept_alone(template):
 
 RULES = (
     drivers_run_as_they_must,
-    users_are_bounded_by_default,
+    settings_are_said_in_the_folder,
     concurrency_is_bounded_if_asked_for,
     nothing_is_local,
     the_url_streams_and_is_closed_by_default,

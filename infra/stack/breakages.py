@@ -50,9 +50,12 @@ class Deployment:
         """Deletes the key, so that another script can make it again."""
         self.secrets.delete_secret(SecretId=SECRET, ForceDeleteWithoutRecovery=True)
 
-    def create(self, stack, source, models="", variables=None):
-        """Creates a stack from the text of a template, with further variables for the functions that drive runs.
-        Returns an error of CloudFormation, or None."""
+    def create(self, stack, source, settings="", variables=None):
+        """Creates a stack from the text of a template, with the text of a djinn.toml in its functions, and further
+        variables for the functions that drive runs. Returns an error of CloudFormation, or None."""
+        configuration = (self.folder / "config" / stack).resolve()
+        configuration.mkdir(parents=True, exist_ok=True)
+        (configuration / "djinn.toml").write_text(settings)
         packaged = template(source)
         for name in ("Agent", "Executor"):
             program, start = FUNCTIONS[name]
@@ -60,7 +63,7 @@ class Deployment:
             content = archive(self.programs / program, start, variables or {})
             self.account.service("s3").put_object(Bucket=ARTIFACTS, Key=key, Body=content)
             packaged["Resources"][name]["Properties"]["CodeUri"]["Key"] = key
-        return self.account.change("create_stack", stack, packaged, {**PARAMETERS, "Models": models})
+        return self.account.change("create_stack", stack, packaged, {**PARAMETERS, "Config": str(configuration)})
 
     def post(self, stack, path, body, accept):
         """Sends a request to the function URL. Returns the status, the text and the seconds."""

@@ -9,6 +9,7 @@ the names of its resources, the key, and the ports at which the stories start a 
 Each archive contains a start script for a built program instead of the program, so no copies are needed.
 """
 
+import hashlib
 import json
 import os
 import shlex
@@ -32,15 +33,21 @@ PARAMETERS = {
     "AuthType": "NONE",
     "ApiKeys": "secret:djinn/agent/keys",
     "AgentSecretName": "djinn/agent/*",
-    "Models": "@config/models.json",
     "SecretName": "djinn/run/*",
-    "OfferedAgents": "all",
-    # Only a plan's step that publishes waits for people.
-    "HumanRequests": '{"confirm_steps": ["publish"], "timeout": 3600}',
     "WithWeb": "true",
     "WithSandbox": "true",
     "WithRestApi": "true",
 }
+
+# The djinn.toml of the stack. Only a plan's step that publishes waits for people.
+SETTINGS = """
+[agents]
+offered = "all"
+
+[people.requests]
+confirm_steps = ["publish"]
+timeout = 3600
+"""
 
 # The program of each function, and the file that Lambda starts.
 FUNCTIONS = {
@@ -119,6 +126,19 @@ def describe(endpoint, name):
     }
 
 
+def model_table(port, key):
+    """Returns the lines of a djinn.toml with a model at a port of this machine."""
+    return (f'[models.main]\nprovider = "openai"\nmodel = "scripted"\nkey = "{key}"\n'
+            f'base_url = "http://127.0.0.1:{port}/v1/"\n')
+
+
+def publish(storage, bucket, files):
+    """Writes a configuration folder with these files by name to a bucket, as `cargo xtask publish` does."""
+    listed = [{"name": name, "sha256": hashlib.sha256(text.encode()).hexdigest()} for name, text in files.items()]
+    for name, text in {**files, "manifest.json": json.dumps({"files": listed})}.items():
+        storage.put_object(Bucket=bucket, Key=f"config/{name}", Body=text)
+
+
 def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -138,10 +158,8 @@ def main(folder, programs, key, holder):
     template = build(folder / "build", programs, {"Fetch": stand_ins, "Call": stand_ins})
     deploy(endpoint, template, STACK, {**PARAMETERS, "SearchEngines": json.dumps(engines)})
     stack = describe(endpoint, STACK)
-    main_model = {"provider": "openai", "model": "scripted", "key": "secret:djinn/run/openai",
-                  "base_url": f"http://127.0.0.1:{model}/v1/"}
-    client(endpoint, "s3").put_object(Bucket=stack["outputs"]["BucketName"], Key="config/models.json",
-                                      Body=json.dumps({"models": {"main": main_model}}))
+    settings = SETTINGS + model_table(model, "secret:djinn/run/openai")
+    publish(client(endpoint, "s3"), stack["outputs"]["BucketName"], {"djinn.toml": settings})
     stack.update(endpoint=endpoint, key=key, model_port=model, site_port=site)
     (folder / "stack.json").write_text(json.dumps(stack, indent=1))
 

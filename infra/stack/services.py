@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from breakages import Deployment
+from deploy import model_table
 from variants import Account, deleted
 
 # By service: the suffix of the SDK's variable for its URL, the text of its grant in the template, the expected statuses,
@@ -68,10 +69,8 @@ def running_model():
 def ask(deployment, stack, source, model_port, variables, case):
     """Yields a sentence for each fault of the response to a question."""
     before = deployment.account.resources()
-    main_model = {"provider": "openai", "model": "scripted", "key": "env:MODEL_KEY",
-                  "base_url": f"http://127.0.0.1:{model_port}/v1/"}
     variables = {"MODEL_KEY": "sk-scripted-0123456789", **variables}
-    failure = deployment.create(stack, source, json.dumps({"models": {"main": main_model}}), variables)
+    failure = deployment.create(stack, source, model_table(model_port, "env:MODEL_KEY"), variables)
     if failure:
         yield f"cannot be created: {failure}"
         return

@@ -21,7 +21,7 @@ fn rows() -> impl Iterator<Item = &'static Setting> {
 }
 
 fn is_given(row: &Setting) -> bool {
-    !matches!(row.source, SettingSource::Nothing(_))
+    matches!(row.source, SettingSource::Parameter(_) | SettingSource::Stack)
 }
 
 /// Whether a row is for the gateway's functions, and not for those that drive runs.
@@ -48,12 +48,11 @@ fn given_variables() -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
     let (mut both, mut agents) = (BTreeSet::new(), BTreeSet::from([STAGE]));
     for table in TABLES {
         for row in table.rows.iter().filter(|row| is_given(row) && !is_gateways(row)) {
-            let is_agents = table.name == "agent" || row.is_agent_only;
-            if is_agents {
-                agents.insert(row.name)
+            if table.name == "agent" {
+                agents.insert(row.name);
             } else {
-                both.insert(row.name)
-            };
+                both.insert(row.name);
+            }
         }
     }
     (both, agents)
@@ -99,7 +98,10 @@ fn different_parameter(template: &Value, row: &Setting, name: &str) -> Vec<Strin
         found.push(format!("{} is not given by the parameter {name}", row.name));
     }
     let default = row.deployed_default.or(row.default).unwrap_or_default();
-    if as_text(&parameter["Default"]) != default {
+    let found_default = as_text(&parameter["Default"]);
+    let is_list = parameter["Type"] == "CommaDelimitedList";
+    let is_listed = is_list && found_default.split(',').any(|item| item == default);
+    if found_default != default && !is_listed {
         let theirs = &parameter["Default"];
         found.push(format!("{name} has the default {theirs}, {} has `{default}`", row.name));
     }
@@ -148,6 +150,26 @@ fn the_template_gives_each_function_the_settings_that_it_reads() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// Everything but infrastructure is said in the configuration folder, and only there.
+#[test]
+fn a_setting_is_a_parameter_or_a_field_of_the_file_and_parameters_are_few() {
+    let template = transformed();
+    let parameters = template["Parameters"].as_object().unwrap();
+    assert!(parameters.len() <= 31, "{} parameters", parameters.len());
+    let squash = |name: &str| name.replace(['_', '.'], "").to_lowercase();
+    for row in rows().filter(|row| row.field.is_some()) {
+        assert_eq!(row.source, SettingSource::File, "{} has two sources", row.name);
+        let field = row.field.unwrap();
+        let key = field.rsplit('.').next().unwrap();
+        let twins: Vec<_> = parameters
+            .keys()
+            .filter(|name| [squash(field), squash(key)].contains(&squash(name)))
+            .collect();
+        assert!(twins.is_empty(), "the field {field} is also the parameter {twins:?}");
+        assert!(!template.to_string().contains(&format!("{:?}", row.name)), "{field} is given");
+    }
+}
+
 #[test]
 fn a_template_that_differs_from_the_tables_is_noticed() {
     let variables = |function| format!("/Resources/{function}/Properties/Environment/Variables");
@@ -157,25 +179,20 @@ fn a_template_that_differs_from_the_tables_is_noticed() {
         (&*agent, "DJINN_TABEL", json!("x"), "Agent is given DJINN_TABEL"),
         (&*executor, "DJINN_LINK_KEY", json!("x"), "Executor is given DJINN_LINK_KEY"),
         (&*executor, "DJINN_LOCAL", json!("1"), "Executor is given DJINN_LOCAL"),
-        (
-            &*agent,
-            "DJINN_LIMITS__MAX_STEPS",
-            Value::Null,
-            "Agent is not given DJINN_LIMITS__MAX_STEPS",
-        ),
-        (&*agent, "DJINN_SEARCH", json!("x"), "Agent is given DJINN_SEARCH"),
-        (&*fetch, "DJINN_SEARCH", json!("x"), "Fetch is given DJINN_SEARCH"),
+        (&*agent, "DJINN_LIMITS__MAX_STEPS", json!("9"), "Agent is given DJINN_LIMITS__MAX_STEPS"),
+        (&*agent, "DJINN_LINK_URL", Value::Null, "Agent is not given DJINN_LINK_URL"),
+        (&*agent, "DJINN_SEARCH__ENGINES", json!("x"), "Agent is given DJINN_SEARCH__ENGINES"),
+        (&*fetch, "DJINN_SEARCH__ENGINES", json!("x"), "Fetch is given DJINN_SEARCH__ENGINES"),
         (&*fetch, "DJINN_GATEWAY_ROLE", Value::Null, "Fetch is not given DJINN_GATEWAY_ROLE"),
-        (&*call, "DJINN_SEARCH", json!("[]"), "not given by the parameter SearchEngines"),
         (&*call, "DJINN_TABLE", json!("x"), "Call is given DJINN_TABLE"),
-        (&*agent, "DJINN_SAFETY__MASK_PII", json!("0"), "not given by the parameter MaskPii"),
-        ("/Parameters", "MaskPii", Value::Null, "parameter MaskPii, which is not there"),
-        ("/Parameters/MaxSteps", "Default", json!(50), "MaxSteps has the default 50"),
-        ("/Parameters/MaxSteps", "MaxValue", json!(2000), "MaxSteps has another range"),
-        ("/Parameters/UserStreams", "Default", json!("9"), "UserStreams has the default \"9\""),
-        ("/Parameters/Summary", "AllowedValues", json!(["always"]), "Summary allows"),
+        (&*agent, "DJINN_IAM_USER", json!("role"), "not given by the parameter IamUser"),
+        (&*agent, "DJINN_JWT_USER_CLAIM", json!("sub"), "not given by the parameter JwtClaims"),
+        ("/Parameters", "IamUser", Value::Null, "parameter IamUser, which is not there"),
+        ("/Parameters/ObjectDays", "Default", json!(900), "ObjectDays has the default 900"),
+        ("/Parameters/ObjectDays", "MinValue", json!(9), "ObjectDays has another range"),
+        ("/Parameters/JwtClaims", "Default", json!("tenant,user"), "JwtClaims has the default"),
         ("/Parameters/Auth", "AllowedValues", json!(["iam", "key"]), "Auth allows"),
-        ("/Parameters/Language", "NoEcho", json!(true), "Language is not echoed"),
+        ("/Parameters/Config", "NoEcho", json!(true), "Config is not echoed"),
     ] {
         let mut template = transformed();
         let members = template.pointer_mut(place).unwrap().as_object_mut().unwrap();

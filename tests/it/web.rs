@@ -18,7 +18,7 @@ const QUESTION: &str = "How warm is it?";
 async fn start(site: &Site, engines: &str) -> World {
     World::start_with(|options, _| {
         options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
-        options.vars.push(("DJINN_SEARCH", engines.to_owned()));
+        options.vars.push(("DJINN_SEARCH__ENGINES", engines.to_owned()));
         options.vars.push(("DJINN_EGRESS_ORIGINS", site.url.clone()));
         options.vars.push(("ENGINE_KEY", "engine-key-1".to_owned()));
     })
@@ -159,7 +159,7 @@ async fn without_an_engine_the_setting_is_named() {
         .reply("No.");
     let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
     let told = text_of(&frames, "t1.c1.t1.c1");
-    assert!(told.contains("DJINN_SEARCH"), "{told}");
+    assert!(told.contains("DJINN_SEARCH__ENGINES"), "{told}");
     assert!(text_of(&frames, "t1.c1").contains("No page could be read"), "the answer says so, too");
 }
 

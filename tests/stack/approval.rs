@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::story::Story;
 use crate::world::{Answer, Frame, Protocol, planner, summary, task};
 
-/// The deployment asks before a step that publishes; see `HumanRequests` in infra/stack/deploy.py.
+/// The deployment asks before a step that publishes; see `SETTINGS` in infra/stack/deploy.py.
 const STEPS: [&str; 2] = ["Publish the price", "Publish the date"];
 
 #[tokio::test]

@@ -23,7 +23,7 @@ pub struct Agent<P> {
 
 impl<P: Ports> Agent<P> {
     /// Returns the agent with the deployment's current settings, prompts and models. Without a configuration
-    /// folder, nothing changes. Identities, links and stream slots stay as they were at the start.
+    /// folder, nothing changes. Identities, the keys and URL of links, and stream slots stay as they were at the start.
     pub(crate) async fn refresh(self: &Arc<Self>) -> Arc<Self> {
         let ports = self.ports.refresh().await;
         if Arc::ptr_eq(ports.variables(), self.ports.variables()) {

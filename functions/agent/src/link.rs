@@ -17,7 +17,6 @@ use std::time::Duration;
 use axum::http::request::Parts;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_runtime::port::secret::Secrets;
-use djinn_runtime::settings::to_millis;
 use djinn_settings::table::agent::{LINK_KEY, LINK_TTL_S, LINK_URL};
 use djinn_settings::{InvalidSetting, VarLookup};
 use percent_encoding::percent_decode_str;
@@ -83,7 +82,6 @@ impl LinkSettings {
 /// Creates and verifies a deployment's links.
 pub(crate) struct SignedLinks {
     source: LinkKeySource,
-    ttl_ms: i64,
     url: Option<String>,
 }
 
@@ -113,7 +111,7 @@ impl SignedLinks {
                 LinkKeySource::Stored(Box::new(CachedSecret::new(name, secrets, LinkKeys::parse)))
             }
         };
-        Self { source, ttl_ms: to_millis(settings.ttl), url: settings.url.clone() }
+        Self { source, url: settings.url.clone() }
     }
 
     /// Returns the links of the request's deployment, if enabled.

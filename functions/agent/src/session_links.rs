@@ -34,7 +34,7 @@ pub(crate) async fn session_links<P: Ports>(
     };
     let is_new = asking.as_ref().is_some_and(|asking| asking.is_new);
     let now = ConnectTime { ms: agent.ports.clock().now_ms(), is_new };
-    let signer = links.link_signer(request_origin(parts, &agent.settings), now).await;
+    let signer = links.link_signer(&agent.settings, parts, now).await;
     let urls = urls.with_file_links(signer.file_links(session), now.ms);
     match asking {
         Some(RespondableRun { run, .. }) => {

@@ -50,7 +50,7 @@ impl<S: Secrets> EngineSet<S> {
         job: SearchJob,
     ) -> Result<SearchAnswer, OutsideError> {
         if self.engines.is_empty() {
-            let why = "there is no search engine here: set DJINN_SEARCH, as docs/settings.md says";
+            let why = "there is no search engine here: set DJINN_SEARCH__ENGINES, as docs/settings.md says";
             return Err(OutsideError::Disabled(why.to_owned()));
         }
         let pairs = job.queries.iter().flat_map(|query| {

@@ -169,7 +169,7 @@ mod tests {
     }
 
     fn search(engines: &str) -> Result<Vec<(&'static str, String, EngineKey)>, String> {
-        let settings = read(&[("DJINN_SEARCH", engines), ("KEY", "k1\n")])?;
+        let settings = read(&[("DJINN_SEARCH__ENGINES", engines), ("KEY", "k1\n")])?;
         let engines = settings.engines.into_iter();
         Ok(engines.map(|it| (it.engine.name(), it.url.to_string(), it.key)).collect())
     }
@@ -200,35 +200,36 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_an_engine_is_said_without_its_key() {
-        let list = "DJINN_SEARCH must be a JSON list of 1 to 6 engines, got `another text`";
+        let list =
+            "DJINN_SEARCH__ENGINES must be a JSON list of 1 to 6 engines, got `another text`";
         for (engines, problem) in [
             ("tavily", list),
             ("[]", list),
             (r#"[{"engine": "tavily", "key": "env:KEY", "kye": 1}]"#, list),
             (
                 r#"[{"engine": "google"}]"#,
-                "DJINN_SEARCH may name the engines bing, brave, jina, searxng, serper, tavily only",
+                "DJINN_SEARCH__ENGINES may name the engines bing, brave, jina, searxng, serper, tavily only",
             ),
             (
                 r#"[{"engine": "tavily"}]"#,
-                "DJINN_SEARCH has an engine tavily without `key`, which it needs",
+                "DJINN_SEARCH__ENGINES has an engine tavily without `key`, which it needs",
             ),
             (
                 r#"[{"engine": "searxng"}]"#,
-                "DJINN_SEARCH has an engine searxng without `url`, which it needs",
+                "DJINN_SEARCH__ENGINES has an engine searxng without `url`, which it needs",
             ),
             (
                 r#"[{"engine": "searxng", "url": "file:///etc"}]"#,
-                "DJINN_SEARCH has an engine searxng whose `url` is no http or https URL",
+                "DJINN_SEARCH__ENGINES has an engine searxng whose `url` is no http or https URL",
             ),
             (
                 r#"[{"engine": "brave", "key": "tvly-live-123"}]"#,
-                "DJINN_SEARCH has an engine brave whose `key` is neither `secret:NAME` nor `env:NAME` \
+                "DJINN_SEARCH__ENGINES has an engine brave whose `key` is neither `secret:NAME` nor `env:NAME` \
                  of a variable that is set",
             ),
             (
                 r#"[{"engine": "brave", "key": "env:NONE"}]"#,
-                "DJINN_SEARCH has an engine brave whose `key` is neither `secret:NAME` nor `env:NAME` \
+                "DJINN_SEARCH__ENGINES has an engine brave whose `key` is neither `secret:NAME` nor `env:NAME` \
                  of a variable that is set",
             ),
         ] {
@@ -240,9 +241,9 @@ mod tests {
 
     #[test]
     fn what_parses_pages_holds_no_key() {
-        let engines = ("DJINN_SEARCH", r#"[{"engine": "brave", "key": "env:KEY"}]"#);
+        let engines = ("DJINN_SEARCH__ENGINES", r#"[{"engine": "brave", "key": "env:KEY"}]"#);
         let role = |role| read(&[("DJINN_GATEWAY_ROLE", role), engines, ("KEY", "k1")]);
-        let problem = "DJINN_SEARCH is set for a gateway that reads pages: leave it out";
+        let problem = "DJINN_SEARCH__ENGINES is set for a gateway that reads pages: leave it out";
         assert_eq!(role("fetch").err(), Some(problem.to_owned()));
         assert_eq!(role("call").map(|settings| settings.role), Ok(GatewayRole::Call));
         assert_eq!(read(&[]).map(|settings| settings.role), Ok(GatewayRole::Both));

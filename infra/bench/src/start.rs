@@ -41,7 +41,7 @@ const VARIABLES: [(&str, &str); 20] = [
         "DJINN_MODELS",
         "{\"models\":{\"main\":{\"provider\":\"bedrock\",\"model\":\"eu.amazon.nova-pro-v1:0\"}}}",
     ),
-    ("DJINN_RETENTION_DAYS", "30"),
+    ("DJINN_LIMITS__RETENTION_DAYS", "30"),
     ("DJINN_SCHEDULE_GROUP", "djinn"),
     ("DJINN_SCHEDULE_ROLE_ARN", "arn:aws:iam::123456789012:role/djinn-schedule"),
     ("DJINN_TABLE", "djinn"),

@@ -86,7 +86,7 @@ impl WebSite {
         let var = move |name: &str| match name {
             "DJINN_LOCAL" => Some("1".to_owned()),
             "DJINN_EGRESS_ORIGINS" => Some(origins.clone()),
-            "DJINN_SEARCH" => Some(engines.clone()),
+            "DJINN_SEARCH__ENGINES" => Some(engines.clone()),
             _ => None,
         };
         Ok(LocalGateway::new(GatewaySettings::from_vars(&var)?, NoSecrets)?)

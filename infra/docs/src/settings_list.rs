@@ -12,16 +12,17 @@ const HEAD: &str = "\
 
 This page is written by `cargo xtask docs` from the code.
 
-Settings are environment variables, read once at the start.
-A setting with a **Field** is also a field of [`djinn.toml`](configuration.md), read again while the function runs.
+A setting in lower case is a field of [`djinn.toml`](configuration.md), read again while the function runs.
+The variable of a field is `DJINN_` and the field's path in capitals, with two underscores for each dot.
+`limits.max_steps` is `DJINN_LIMITS__MAX_STEPS`, and the variable wins over the file.
+A setting in capitals is only a variable, read once at the start.
 Empty and blank variables count as not set.
-The stack sets the required variables.
-An invalid value stops the start, with an error that names the variable.
+An invalid value is rejected with its place; at the start, the function stops.
 So does an unknown name that begins with `DJINN_`.
 
 **Secret** values never appear in errors or logs.
-**From** names the source of the variable in a deployment: a parameter of `template.yaml`, the stack itself, or nothing.
-If the default of a deployment differs from the default of the code, both are listed.
+**From** names the source of a setting in a deployment: the file, a parameter of `template.yaml`, the stack, or nothing.
+If the default of a deployment differs from the default on a laptop, both are listed.
 ";
 
 const MODEL_HEAD: &str = "
@@ -36,8 +37,8 @@ pub(crate) fn write_settings_list() -> Result<String> {
     for table in TABLES {
         let SettingsTable { name, meaning, rows } = table;
         write!(text, "\n## {name}\n\n{}\n\n", break_sentences(meaning))?;
-        writeln!(text, "| Variable | Field | Value | Default | Meaning | Secret | From |")?;
-        writeln!(text, "|---|---|---|---|---|---|---|")?;
+        writeln!(text, "| Setting | Value | Default | Meaning | Secret | From |")?;
+        writeln!(text, "|---|---|---|---|---|---|")?;
         for row in *rows {
             writeln!(text, "{}", write_row(row)?)?;
         }
@@ -51,7 +52,8 @@ pub(crate) fn write_settings_list() -> Result<String> {
 }
 
 fn write_row(row: &Setting) -> Result<String> {
-    let Setting { name, kind, meaning, .. } = row;
+    let Setting { name, meaning, .. } = row;
+    let rule = row.rule();
     ensure!(meaning.split_whitespace().count() >= 4, "{name} has no sentence");
     let default = match row.deployed_default {
         Some(deployed) => format!("{}; deployed `{deployed}`", quote_default(row)),
@@ -59,12 +61,13 @@ fn write_row(row: &Setting) -> Result<String> {
     };
     let secret = if row.is_secret { "yes" } else { "no" };
     let source = match row.source {
+        SettingSource::File => "`djinn.toml`".to_owned(),
         SettingSource::Parameter(parameter) => format!("`{parameter}`"),
         SettingSource::Stack => "the stack".to_owned(),
         SettingSource::Nothing(reason) => format!("nothing: {reason}"),
     };
-    let field = row.field.map(|field| format!("`{field}`")).unwrap_or_default();
-    Ok(format!("| `{name}` | {field} | {kind} | {default} | {meaning} | {secret} | {source} |"))
+    let name = row.field.unwrap_or(name);
+    Ok(format!("| `{name}` | {rule} | {default} | {meaning} | {secret} | {source} |"))
 }
 
 fn write_members(text: &mut String, table: &SettingsTable) -> Result<()> {

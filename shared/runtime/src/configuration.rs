@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::content::ContentPolicy;
 use crate::port::tool::BoxFuture;
 use crate::prompt::Prompts;
-use crate::settings::UserLimits;
+use crate::settings::Settings;
 
 /// Looks up a setting by the name of its environment variable, also later.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -27,10 +27,8 @@ pub struct Configuration<M> {
 pub struct ConfiguredSettings {
     /// The environment, and below it the fields of `djinn.toml`.
     pub variables: Variables,
-    /// The limits of one user.
-    pub user: UserLimits,
-    /// The patience with an unavailable provider, from the first failure.
-    pub patience: Duration,
+    /// The periods and limits of drivers, of which [`Settings::apply_configured`] takes those that may change.
+    pub settings: Settings,
     /// The policy for incoming and outgoing texts.
     pub content: Arc<ContentPolicy>,
 }

@@ -100,6 +100,21 @@ impl Settings {
         test_settings::apply_test_settings(&mut settings, var)?;
         Ok(settings)
     }
+
+    /// Returns these settings with the values of `djinn.toml`, as read later.
+    #[must_use]
+    pub fn apply_configured(&self, configured: &Self) -> Self {
+        let outages =
+            OutagePolicy { patience: configured.outages.patience, ..self.outages.clone() };
+        Self {
+            hand_over_margin: configured.hand_over_margin,
+            idle_stream: configured.idle_stream,
+            outages,
+            retention: configured.retention,
+            user: configured.user,
+            ..self.clone()
+        }
+    }
 }
 
 impl Default for Settings {
@@ -206,17 +221,19 @@ mod tests {
     #[test]
     fn a_setting_that_cannot_be_used_is_named() {
         let error = Settings::from_vars(&|name| {
-            (name == "DJINN_RETENTION_DAYS").then(|| "many".to_owned())
+            (name == "DJINN_LIMITS__RETENTION_DAYS").then(|| "many".to_owned())
         });
-        let sentence = "DJINN_RETENTION_DAYS must be a whole number from 1 to 365, got `many`";
+        let sentence =
+            "DJINN_LIMITS__RETENTION_DAYS must be a whole number from 1 to 365, got `many`";
         assert_eq!(error.unwrap_err().to_string(), sentence);
-        assert_eq!(Settings::from_vars(&|_| None), Ok(Settings::default()));
+        let on_laptop = |name: &str| (name == "DJINN_LOCAL").then(|| "1".to_owned());
+        assert_eq!(Settings::from_vars(&on_laptop), Ok(Settings::default()));
     }
 
     #[test]
     fn how_long_a_stream_may_idle_is_a_setting() {
         let read = |seconds: &'static str| {
-            let set = |name: &str| name == "DJINN_IDLE_STREAM_SECONDS";
+            let set = |name: &str| name == "DJINN_LIMITS__IDLE_STREAM_SECONDS";
             Settings::from_vars(&|name| set(name).then(|| seconds.to_owned()))
         };
         for (seconds, idle_s) in [("10", 10), ("840", 840), ("", 120)] {
@@ -225,7 +242,8 @@ mod tests {
             assert_eq!(settings.idle_stream_unresumable, Duration::from_secs(840));
         }
         let error = read("9").unwrap_err().to_string();
-        let sentence = "DJINN_IDLE_STREAM_SECONDS must be a whole number from 10 to 840, got `9`";
+        let sentence =
+            "DJINN_LIMITS__IDLE_STREAM_SECONDS must be a whole number from 10 to 840, got `9`";
         assert_eq!(error, sentence);
     }
 }

@@ -150,12 +150,10 @@ where
         let Configuration { prompts, model, settings, problems: _ } = &*now;
         let world = Self { prompts: Arc::clone(prompts), model: Arc::clone(model), ..self.clone() };
         let Some(configured) = settings else { return world };
-        let ConfiguredSettings { variables, user, patience, content } = &**configured;
-        let mut settings = Settings { user: *user, ..(*self.settings).clone() };
-        settings.outages.patience = *patience;
+        let ConfiguredSettings { variables, settings, content } = &**configured;
         Self {
             variables: Arc::clone(variables),
-            settings: Arc::new(settings),
+            settings: Arc::new(self.settings.apply_configured(settings)),
             content: Arc::clone(content),
             ..world
         }

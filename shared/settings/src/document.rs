@@ -130,7 +130,10 @@ impl Reader<'_> {
             }
             return;
         }
-        let text = to_text(row.kind, value.get_ref());
+        let text = match value.get_ref() {
+            DeValue::String(text) if row.is_unlimited(text) => Some(text.clone().into_owned()),
+            value => to_text(row.kind, value),
+        };
         match text.filter(|text| row.check_text(text).is_ok()) {
             Some(text) => drop(self.texts.insert(row.name, text)),
             None => self.refuse(row, path, value, line),

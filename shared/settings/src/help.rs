@@ -11,9 +11,11 @@ pub fn write_help() -> String {
     let mut text = "Settings, as environment variables:\n".to_owned();
     for SettingsTable { name, meaning, rows } in TABLES {
         let _ = write!(text, "\n{name}: {meaning}\n");
-        for Setting { name, kind, default, meaning, .. } in *rows {
+        for row in *rows {
+            let Setting { name, default, meaning, .. } = row;
+            let rule = row.rule();
             let default = default.map(|value| format!(" [default: {value}]")).unwrap_or_default();
-            let _ = write!(text, "  {name}  {kind}{default}\n      {meaning}\n");
+            let _ = write!(text, "  {name}  {rule}{default}\n      {meaning}\n");
         }
     }
     text

@@ -4,9 +4,13 @@ use crate::VarLookup;
 use crate::error::InvalidSetting;
 use crate::names::PREFIX;
 use crate::setting::{MoneyLimit, Setting, ValueKind};
+use crate::table::runtime::LOCAL;
 
 /// The text in a sentence in place of a secret value.
 const UNREPEATED: &str = "another text";
+
+/// The value without a limit, for settings that limit a deployment by default.
+pub(crate) const NO_LIMIT: &str = "none";
 
 /// The end of a limit in US dollars that leaves out the models without a price.
 const IF_PRICED: &str = " if priced";
@@ -18,10 +22,37 @@ impl Setting {
         var(self.name).filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns the text of the variable, or the default; `None` without both.
+    /// Returns the text of the variable, or the default; `None` without both. The default depends on the place, a
+    /// deployment or a laptop. `none` counts as no value where a deployment has a default of its own.
     #[must_use]
     pub fn read_text(&self, var: VarLookup<'_>) -> Option<String> {
-        self.find_text(var).or_else(|| self.default.map(str::to_owned))
+        let default = || match self.deployed_default {
+            Some(_) if LOCAL.read_switch(var) == Ok(true) => self.default,
+            Some(deployed) => Some(deployed),
+            None => self.default,
+        };
+        let text = self.find_text(var).or_else(|| default().map(str::to_owned));
+        text.filter(|text| !self.is_unlimited(text))
+    }
+
+    /// Returns true for `none`, if the setting is a limit that a deployment has by default.
+    pub(crate) fn is_unlimited(&self, text: &str) -> bool {
+        self.is_default_limit() && text.trim() == NO_LIMIT
+    }
+
+    fn is_default_limit(&self) -> bool {
+        let is_amount = matches!(self.kind, ValueKind::Number { .. } | ValueKind::MoneyLimit);
+        is_amount && self.deployed_default.is_some()
+    }
+
+    /// Returns the rule of the row, which completes the sentence "must be …".
+    #[must_use]
+    pub fn rule(&self) -> String {
+        if self.is_default_limit() {
+            format!("{}, or `{NO_LIMIT}`", self.kind)
+        } else {
+            self.kind.to_string()
+        }
     }
 
     /// Returns the text of a required variable.
@@ -122,7 +153,7 @@ impl Setting {
     /// Returns the error for a `value` that breaks the rule of the row. The message never repeats a secret.
     #[must_use]
     pub fn refuse(&self, value: &str) -> InvalidSetting {
-        self.refuse_for(&self.kind.to_string(), value)
+        self.refuse_for(&self.rule(), value)
     }
 
     /// Returns the error for a `value` that breaks `rule`, which is more exact than the row's. The message never
@@ -137,7 +168,7 @@ impl Setting {
     /// such as its length.
     #[must_use]
     pub fn refuse_described(&self, description: &str) -> InvalidSetting {
-        InvalidSetting::new(self.name, self.kind.to_string(), description)
+        InvalidSetting::new(self.name, self.rule(), description)
     }
 
     /// Returns the error for a `problem` with the variable, as the rest of a sentence without the value.
@@ -258,6 +289,29 @@ mod tests {
         }
         let amount = MONEY.find_micro_usd(&|_| Some("10 if priced".to_owned()));
         assert!(amount.is_err(), "{amount:?}");
+    }
+
+    #[test]
+    fn a_deployment_is_limited_unless_it_says_none() {
+        const RUNS: Setting = Setting::number("RUNS", 1, 99).with_deployed_default("30");
+        let read = |text: &'static str, is_local: bool| {
+            RUNS.find_number::<u32>(&move |name| match name {
+                "RUNS" => Some(text.to_owned()),
+                "DJINN_LOCAL" => is_local.then(|| "1".to_owned()),
+                _ => None,
+            })
+        };
+        for (text, deployed, local) in
+            [("", Some(30), None), ("5", Some(5), Some(5)), (" none ", None, None)]
+        {
+            assert_eq!((read(text, false), read(text, true)), (Ok(deployed), Ok(local)), "{text}");
+        }
+        let sentence = "RUNS must be a whole number from 1 to 99, or `none`, got `all`";
+        assert_eq!(read("all", false).unwrap_err().to_string(), sentence);
+        assert_eq!(
+            LEVEL.find_number::<u32>(&|_| Some("none".to_owned())).unwrap_err().to_string(),
+            "LEVEL must be a whole number from 1 to 9, got `none`"
+        );
     }
 
     #[test]

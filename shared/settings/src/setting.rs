@@ -22,7 +22,7 @@ pub struct Setting {
     pub kind: ValueKind,
     /// The default, as the text of a variable; `None` without a default.
     pub default: Option<&'static str>,
-    /// The default of a deployment, if it differs from `default`.
+    /// The default of a deployment, in place of `default` on a laptop. Such a limit may be `none`.
     pub deployed_default: Option<&'static str>,
     /// The description for users.
     pub meaning: &'static str,
@@ -30,8 +30,6 @@ pub struct Setting {
     pub is_required: bool,
     /// True if neither errors nor logs may repeat the value.
     pub is_secret: bool,
-    /// True if the agent reads the setting and the executor does not, although both use the crate.
-    pub is_agent_only: bool,
     /// The field of `djinn.toml` with this setting, as a dotted path; `None` for a variable only.
     pub field: Option<&'static str>,
     /// The source of the variable for a deployment's functions.
@@ -77,6 +75,8 @@ pub struct MoneyLimit {
 /// The source of a variable for the functions of a deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingSource {
+    /// The field of `djinn.toml`.
+    File,
     /// The parameter of `template.yaml` with this name.
     Parameter(&'static str),
     /// The stack itself, from the resources that it created.
@@ -95,7 +95,6 @@ impl Setting {
             meaning: "",
             is_required: false,
             is_secret: false,
-            is_agent_only: false,
             field: None,
             source: SettingSource::Nothing(""),
         }
@@ -158,13 +157,9 @@ impl Setting {
         self
     }
 
-    pub(crate) const fn for_agent_only(mut self) -> Self {
-        self.is_agent_only = true;
-        self
-    }
-
     pub(crate) const fn in_file(mut self, field: &'static str) -> Self {
         self.field = Some(field);
+        self.source = SettingSource::File;
         self
     }
 

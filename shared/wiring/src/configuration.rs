@@ -250,12 +250,7 @@ pub(crate) fn parse_configured<S: Secrets + 'static>(
     let settings = Settings::from_vars(var)?;
     let content = parse_content_policy(var, secrets)?;
     check(var)?;
-    let configured = ConfiguredSettings {
-        user: settings.user,
-        patience: settings.outages.patience,
-        content: Arc::new(content),
-        variables,
-    };
+    let configured = ConfiguredSettings { settings, content: Arc::new(content), variables };
     Ok((models, configured))
 }
 

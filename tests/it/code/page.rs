@@ -50,7 +50,7 @@ async fn a_pdf_of_the_web_is_read_by_a_fetch_and_by_a_search() {
         (open_sandbox(&scratch), site.url.clone(), site.engine("searxng"));
     let world = World::start_with(|options, _| {
         options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
-        options.vars.push(("DJINN_SEARCH", engine));
+        options.vars.push(("DJINN_SEARCH__ENGINES", engine));
         options.vars.push(("DJINN_EGRESS_ORIGINS", origin));
         options.vars.push(("ENGINE_KEY", "engine-key-1".to_owned()));
         options.djinn = Djinn::new().with_sandbox(sandbox);

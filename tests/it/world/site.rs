@@ -94,7 +94,7 @@ impl Site {
         format!("{}{path}", self.url)
     }
 
-    /// `DJINN_SEARCH` for an engine of this shape here.
+    /// `DJINN_SEARCH__ENGINES` for an engine of this shape here.
     pub(crate) fn engine(&self, engine: &str) -> String {
         let path = if engine == "searxng" { "/search" } else { "/engine" };
         json!([{"engine": engine, "url": self.page_url(path), "key": "env:ENGINE_KEY"}]).to_string()

@@ -2,13 +2,18 @@
 
 use std::sync::{Arc, OnceLock};
 
+use axum::http::request::Parts;
+
 use djinn_core::id::UserId;
 use djinn_protocol::link::{FileLinks, ResponseLinks};
 use djinn_runtime::port::file_url::Folder;
 use djinn_runtime::port::{RunKey, SessionKey};
+use djinn_runtime::settings::to_millis;
 
 use super::token::{FileGrant, LinkKeys, ResponseGrant};
 use super::{LinkKeySource, RESPONSES, SignedLinks};
+use crate::origin::request_origin;
+use crate::settings::Settings;
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -32,15 +37,16 @@ pub(crate) struct LinkSigner {
 }
 
 impl SignedLinks {
-    /// Returns a signer for a client at this origin. A new run has no files and no human requests yet, and
+    /// Returns a signer for the client of a request. A new run has no files and no human requests yet, and
     /// does not wait for the keys.
     pub(crate) async fn link_signer(
         self: Arc<Self>,
-        origin: String,
+        settings: &Settings,
+        parts: &Parts,
         now: ConnectTime,
     ) -> LinkSigner {
-        let base = self.url.clone().unwrap_or(origin);
-        let ttl_ms = self.ttl_ms;
+        let base = self.url.clone().unwrap_or_else(|| request_origin(parts, settings));
+        let ttl_ms = settings.links.as_ref().map_or(0, |links| to_millis(links.ttl));
         let is_stored = matches!(self.source, LinkKeySource::Stored(_));
         let keys = Arc::new(OnceLock::new());
         let shared_keys = Arc::clone(&keys);

@@ -140,7 +140,7 @@ async fn find_files<P: Ports>(
     let files = agent.ports.store().list_files(&session).await;
     let files = files.map_err(|error| store_failure(&error))?;
     let now = ConnectTime { ms: agent.ports.clock().now_ms(), is_new: false };
-    let signer = links.link_signer(request_origin(parts, &agent.settings), now).await;
+    let signer = links.link_signer(&agent.settings, parts, now).await;
     let urls = Urls::new(request_origin(parts, &agent.settings), run.meta().session_name());
     let urls = urls.with_file_links(signer.file_links(&session), now.ms);
     let reviewed_files = files.iter().filter(|file| names.contains(&file.name));

@@ -25,7 +25,6 @@ use crate::api_error::{ApiError, member_error};
 use crate::body::OwnBody;
 use crate::identity::Caller;
 use crate::link::{ConnectTime, SignedLinks};
-use crate::origin::request_origin;
 use crate::path::{PathId, RunPath};
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
@@ -42,6 +41,8 @@ pub(crate) async fn list_human_requests<P: Ports>(
     _: UrlQuery<NoParameters>,
     parts: Parts,
 ) -> ReplyResult {
+    // Links are valid for the current time to live.
+    let agent = agent.refresh().await;
     let mut run = find_own_run(&agent, &caller, &run).await?;
     let requests = list_requests(&agent.ports, &mut run).await?;
     let language = agent.settings.run.language;
@@ -113,7 +114,7 @@ pub(super) async fn public_requests<'a, P: Ports>(
     let links = match SignedLinks::of(parts).filter(|_| !requests.is_empty()) {
         Some(links) => {
             let now = ConnectTime { ms: now_ms, is_new: false };
-            let signer = links.link_signer(request_origin(parts, &agent.settings), now).await;
+            let signer = links.link_signer(&agent.settings, parts, now).await;
             Some(signer.response_links(run.key(), caller.user))
         }
         None => None,

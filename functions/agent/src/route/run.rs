@@ -42,6 +42,8 @@ pub(crate) async fn follow_run<P: AgentPorts>(
     UrlQuery(FollowQuery { after }): UrlQuery<FollowQuery>,
     parts: Parts,
 ) -> Result<Response, ApiError> {
+    // A stream counts against the current limits.
+    let agent = agent.refresh().await;
     let RunAccess { run, session, level: viewer, share_ended } =
         find_visible_run(&agent, &caller, &run).await?;
     if share_ended {

@@ -28,7 +28,7 @@ fn settings(sites: &[&Site], engines: Option<String>) -> GatewaySettings {
     let var = move |name: &str| match name {
         "DJINN_LOCAL" => Some("1".to_owned()),
         "DJINN_EGRESS_ORIGINS" => Some(origins.clone()),
-        "DJINN_SEARCH" => engines.clone(),
+        "DJINN_SEARCH__ENGINES" => engines.clone(),
         "ENGINE_KEY" => Some("k1".to_owned()),
         _ => None,
     };

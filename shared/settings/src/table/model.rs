@@ -113,7 +113,6 @@ pub mod member {
 
 /// The tables of `djinn.toml` that together are `DJINN_MODELS`.
 pub mod file {
-    use super::IN_FILE;
     use crate::setting::{Setting, SettingsTable};
     use crate::table::settings_table;
 
@@ -121,18 +120,17 @@ pub mod file {
         "models of djinn.toml": "The models in `djinn.toml`:";
 
         /// Each model under a name of your choice, with the fields of one model: `[models.main]`.
-        MODELS = Setting::json("models", "a table of models").in_file("models").without_parameter(IN_FILE);
+        MODELS = Setting::json("models", "a table of models").in_file("models");
 
         /// The model of each role, and under `default` the model of every other role.
-        ROLES = Setting::json("roles", "a table of roles").in_file("roles").without_parameter(IN_FILE);
+        ROLES = Setting::json("roles", "a table of roles").in_file("roles");
 
         /// The model for calls that a role's own model cannot make: a model's name, or a table of roles.
         FALLBACK = Setting::json("fallback", "a model's name, or a table of roles")
-            .in_file("fallback").without_parameter(IN_FILE);
+            .in_file("fallback");
     }
 }
 
-const IN_FILE: &str = "a field of `djinn.toml` only";
 const MEMBER: &str = "a field of `DJINN_MODELS`";
 const NAMED: &str = "`DJINN_MODELS` names every model of a deployment";
 
@@ -145,7 +143,7 @@ settings_table! {
     MODELS = Setting::form(
         "DJINN_MODELS",
         "a JSON object, or a path that begins with `@config/`, `./`, `../` or `/`",
-    ).with_parameter("Models");
+    ).without_parameter("the tables of `djinn.toml`");
 
     /// Prices of models outside the built-in list. A price may also have a `source`, a URL, and a `date`,
     /// `2026-11-25` or `2026-11`.
@@ -153,7 +151,7 @@ settings_table! {
         "DJINN_PRICES",
         "an object of models, each with `input`, `cached_input` and `output` in whole millionths of a \
          dollar per million tokens",
-    ).in_file("prices").with_parameter("Prices");
+    ).in_file("prices");
 
     /// Selects a model of OpenAI, or of any Chat Completions endpoint, for every role.
     OPENAI_API_KEY = Setting::text("OPENAI_API_KEY").mark_secret().without_parameter(NAMED);

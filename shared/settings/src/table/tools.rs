@@ -9,22 +9,22 @@ settings_table! {
     /// The configuration folder: `djinn.toml` with settings, `agents/` and `prompts/`. A local path, or a prefix
     /// of the bucket after an `@`, `@config`. Reread while the function runs, at most every 5 s.
     CONFIG = Setting::form("DJINN_CONFIG", "a folder that exists, or a prefix of the bucket")
-        .with_parameter("Config");
+        .with_deployed_default("@config").with_parameter("Config");
 
     /// Folders of additional agents, separated by colons: local paths, or prefixes of the bucket after an
     /// `@`, `@config/agents`. Reread while the function runs, at most every 5 s.
     AGENTS = Setting::form("DJINN_AGENTS", "folders that exist, or prefixes of the bucket")
-        .with_parameter("Agents");
+        .without_parameter("a folder of `DJINN_CONFIG`");
 
     /// The agents available to every run: names separated by commas, or `all`.
     OFFERED_AGENTS = Setting::form("DJINN_AGENTS__OFFERED", "names separated by commas, or `all`")
-        .in_file("agents.offered").with_parameter("OfferedAgents");
+        .in_file("agents.offered");
 
     /// Folders of prompts that replace built-in prompts of the same name, separated by colons. The last
     /// folder with a prompt wins. Local paths, or prefixes of the bucket after an `@`, `@config/prompts`.
     /// Reread while the function runs, at most every 5 s.
     PROMPTS = Setting::form("DJINN_PROMPTS", "folders that exist, or prefixes of the bucket")
-        .with_parameter("Prompts");
+        .without_parameter("a folder of `DJINN_CONFIG`");
 
     /// The isolation of model-written code: `jail` or `unsafe`. `unsafe` also runs on a kernel without
     /// Landlock and namespaces, and can read all files of the user. Rejected unless `DJINN_LOCAL` is 1.
@@ -33,23 +33,23 @@ settings_table! {
 
     /// At most 500 phrases that neither users nor models may write.
     DENY_LIST = Setting::json("DJINN_SAFETY__DENY_LIST", "a JSON list of phrases")
-        .mark_secret().in_file("safety.deny_list").with_parameter("DenyList");
+        .mark_secret().in_file("safety.deny_list");
 
     /// Your own content checker, called for texts of users and models.
     CONTENT_CHECKER = Setting::form(
         "DJINN_SAFETY__CONTENT_CHECKER",
         "an http or https URL without a user or a password",
-    ).mark_secret().in_file("safety.content_checker").with_parameter("ContentChecker");
+    ).mark_secret().in_file("safety.content_checker");
 
     /// The location of the checker's key, sent as a bearer token.
     CONTENT_CHECKER_KEY = Setting::form("DJINN_SAFETY__CONTENT_CHECKER_KEY", "`env:NAME` or `secret:NAME`")
-        .mark_secret().in_file("safety.content_checker_key").with_parameter("ContentCheckerKey");
+        .mark_secret().in_file("safety.content_checker_key");
 
     /// The checker's timeout in milliseconds.
     CONTENT_CHECKER_TIMEOUT_MS = Setting::number("DJINN_SAFETY__CONTENT_CHECKER_TIMEOUT_MS", 100, 10_000)
-        .with_default("3000").in_file("safety.content_checker_timeout_ms").with_parameter("ContentCheckerTimeoutMs");
+        .with_default("3000").in_file("safety.content_checker_timeout_ms");
 
     /// The handling of texts without a verdict: blocked (`closed`) or allowed (`open`).
     CONTENT_CHECKER_FAILS = Setting::choice("DJINN_SAFETY__CONTENT_CHECKER_FAILS", &["closed", "open"])
-        .with_default("closed").in_file("safety.content_checker_fails").with_parameter("ContentCheckerFails");
+        .with_default("closed").in_file("safety.content_checker_fails");
 }

@@ -10,7 +10,7 @@ settings_table! {
     /// "key": "secret:djinn/tools/tavily"}`. An engine is `bing`, `brave`, `jina`, `searxng`, `serper` or
     /// `tavily`. `url` replaces the service's address, and is required for `bing` and `searxng`. `key` is
     /// `env:NAME` or `secret:NAME`.
-    SEARCH = Setting::json("DJINN_SEARCH", "a JSON list of 1 to 6 engines")
+    SEARCH = Setting::json("DJINN_SEARCH__ENGINES", "a JSON list of 1 to 6 engines")
         .mark_secret().with_parameter("SearchEngines");
 
     /// The role of a gateway function: reading pages (`fetch`), or querying engines with their keys (`call`).
