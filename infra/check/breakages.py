@@ -70,12 +70,12 @@ BREAKAGES = {
         ("AllowedMethods: [PUT]", "AllowedMethods: [PUT, HEAD]", "HEAD is open to"),
     ],
     rules.objects_outlive_what_names_them: [
-        ("ExpirationInDays: !Ref ObjectDays", "ExpirationInDays: 7", "ObjectDays"),
+        ("ExpirationInDays: 800", "ExpirationInDays: 7", "after 800 days"),
         ("            Prefix: tenants/\n", "", "not what tenants have alone"),
         ("Prefix: tenants/", "Prefix: config/", "not what tenants have alone"),
         ("          - Id: abort\n", "          - Id: old\n            Status: Enabled\n            Prefix: config/\n"
          "            ExpirationInDays: 900\n          - Id: abort\n", "not what tenants have alone"),
-        ("DJINN_OBJECT_DAYS: !Ref ObjectDays", "DJINN_OBJECT_DAYS: 800", "DJINN_OBJECT_DAYS"),
+        ("DJINN_OBJECT_DAYS: 800", "DJINN_OBJECT_DAYS: 900", "DJINN_OBJECT_DAYS"),
     ],
     rules.the_rest_api_streams_if_asked_for: [
         ("TransferMode: STREAM", "TransferMode: RESPONSE_STREAM", "responseTransferMode"),
@@ -192,7 +192,7 @@ BREAKAGES = {
     rules.the_bucket_is_kept_and_private: [
         ("BlockPublicPolicy: true", "BlockPublicPolicy: false", "BlockPublicPolicy"),
         ("BucketOwnerEnforced", "ObjectWriter", "OwnershipControls"),
-        ("            ExpirationInDays: !Ref ObjectDays\n", "", "ExpirationInDays"),
+        ("            ExpirationInDays: 800\n", "", "ExpirationInDays"),
         ("Effect: Deny", "Effect: Allow", "without TLS"),
     ],
     rules.the_sandbox_is_there_if_asked_for: [

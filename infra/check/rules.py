@@ -51,7 +51,7 @@ DRIVER_ACTIONS = {
 NEEDED_HEADERS = {"authorization", "cache-control", "content-type", "last-event-id", "x-api-key"}
 
 # Maximum number of parameters: everything but infrastructure is said in the configuration folder.
-MAX_PARAMETERS = 31
+MAX_PARAMETERS = 30
 
 # Routes of the REST API without a signature: links for responses and for files.
 OPEN_METHODS = {
@@ -251,13 +251,14 @@ def pages_may_ask_and_load_files(template):
 
 
 def objects_outlive_what_names_them(template):
-    object_days = {"Ref": "ObjectDays"}
+    # Exchanges outlive journals by 370 days, and journals are kept for up to 365 days.
+    object_days = 800
     rules = value(properties(template, "Bucket"), "LifecycleConfiguration.Rules") or []
     expiring = [rule for rule in rules if EXPIRES & set(rule)]
     wanted = [{"Id": "expire", "Status": "Enabled", "Prefix": "tenants/", "ExpirationInDays": object_days}]
     # Without a prefix, a rule also deletes the deployment's texts below config/.
     if expiring != wanted:
-        yield f"Bucket expires {json.dumps(expiring)}, not what tenants have alone, after the parameter ObjectDays"
+        yield f"Bucket expires {json.dumps(expiring)}, not what tenants have alone, after {object_days} days"
     for name in DRIVERS:
         function = properties(template, name)
         yield from expect(name, function, "Environment.Variables.DJINN_OBJECT_DAYS", object_days)

@@ -85,6 +85,21 @@ async fn where_agents_are_offered_one_looks_and_another_writes_the_document() {
 }
 
 #[tokio::test]
+async fn the_demo_is_no_model_of_a_folder_that_has_its_own() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().to_str().unwrap().to_owned();
+    let start = async || {
+        let config = path.clone();
+        let var = move |name: &str| (name == "DJINN_CONFIG").then(|| config.clone());
+        System::start(SystemOptions { var: Box::new(var), ..SystemOptions::default() }).await
+    };
+    assert!(start().await.unwrap().demo_model().is_some());
+    let own = "[models.main]\nprovider = \"ollama\"\nmodel = \"own\"\n";
+    std::fs::write(folder.path().join("djinn.toml"), own).unwrap();
+    assert!(start().await.unwrap().demo_model().is_none());
+}
+
+#[tokio::test]
 async fn the_demo_plans_in_chinese_too() {
     let csv = "Region,Year,Sales\n华东,2021,5\n华东,2022,6\n华南,2021,5\n华南,2022,4\n";
     let (_system, _, frames) =

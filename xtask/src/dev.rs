@@ -218,7 +218,7 @@ fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
              OPENAI_BASE_URL, OPENAI_MODEL for any compatible endpoint), ANTHROPIC_API_KEY, or\n\
              DJINN_MODELS (docs/models.md), and start again."
     } else {
-        "The model is the one configured in your environment."
+        "The model is the one configured in your environment or djinn.toml."
     };
     format!(
         "Djinn listens on {url}\n\n{model}\n\n{web}\n\n\

@@ -23,7 +23,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::cached_secret::CachedSecret;
 
-pub(crate) use sign::ConnectTime;
+pub(crate) use sign::{ConnectTime, LinkSigner};
 pub use token::{BadLink, FileGrant, LinkKeys, MIN_KEY, ResponseGrant};
 use token::{is_file_token, is_response_token};
 

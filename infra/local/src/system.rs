@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use agent::{Agent, LocalOrigins, build_router};
 use djinn_aws::{Aws, RunInvocation};
+use djinn_core::settings::Role;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::settings::Settings;
 use djinn_scripted::ScriptedModel;
@@ -178,10 +179,14 @@ impl System {
         self.address
     }
 
-    /// The scripted demo model, if no model is configured.
+    /// The scripted demo model, if no model is configured, neither in the environment nor in `djinn.toml`.
     #[must_use]
     pub fn demo_model(&self) -> Option<&ScriptedModel> {
-        self.demo_model.as_ref()
+        self.demo_model.as_ref().filter(|demo| {
+            let model = self.ports.model.settings().model(Role::React);
+            let base_url = model.and_then(|(_, model)| model.base_url.as_deref());
+            base_url.is_some_and(|url| url.starts_with(demo.base_url().trim_end_matches('/')))
+        })
     }
 
     /// The demo site, if no engine is configured.

@@ -1,8 +1,7 @@
 //! Signs links for a client.
 
 use std::sync::{Arc, OnceLock};
-
-use axum::http::request::Parts;
+use std::time::Duration;
 
 use djinn_core::id::UserId;
 use djinn_protocol::link::{FileLinks, ResponseLinks};
@@ -12,8 +11,6 @@ use djinn_runtime::settings::to_millis;
 
 use super::token::{FileGrant, LinkKeys, ResponseGrant};
 use super::{LinkKeySource, RESPONSES, SignedLinks};
-use crate::origin::request_origin;
-use crate::settings::Settings;
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -37,16 +34,16 @@ pub(crate) struct LinkSigner {
 }
 
 impl SignedLinks {
-    /// Returns a signer for the client of a request. A new run has no files and no human requests yet, and
+    /// Returns a signer for a client at this origin. Links for responses are valid for `ttl`. A new run has no files and no human requests yet, and
     /// does not wait for the keys.
     pub(crate) async fn link_signer(
         self: Arc<Self>,
-        settings: &Settings,
-        parts: &Parts,
+        origin: String,
+        ttl: Duration,
         now: ConnectTime,
     ) -> LinkSigner {
-        let base = self.url.clone().unwrap_or_else(|| request_origin(parts, settings));
-        let ttl_ms = settings.links.as_ref().map_or(0, |links| to_millis(links.ttl));
+        let base = self.url.clone().unwrap_or(origin);
+        let ttl_ms = to_millis(ttl);
         let is_stored = matches!(self.source, LinkKeySource::Stored(_));
         let keys = Arc::new(OnceLock::new());
         let shared_keys = Arc::clone(&keys);

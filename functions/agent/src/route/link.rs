@@ -31,6 +31,7 @@ use crate::link::form::ResponseForm;
 use crate::link::page::{self, RequestPage};
 use crate::link::{ConnectTime, ResponseGrant, SignedLinks};
 use crate::origin::request_origin;
+use crate::session_links::sign_links;
 
 /// The target of a link.
 struct LinkTarget {
@@ -140,7 +141,7 @@ async fn find_files<P: Ports>(
     let files = agent.ports.store().list_files(&session).await;
     let files = files.map_err(|error| store_failure(&error))?;
     let now = ConnectTime { ms: agent.ports.clock().now_ms(), is_new: false };
-    let signer = links.link_signer(&agent.settings, parts, now).await;
+    let signer = sign_links(agent, parts, links, now).await;
     let urls = Urls::new(request_origin(parts, &agent.settings), run.meta().session_name());
     let urls = urls.with_file_links(signer.file_links(&session), now.ms);
     let reviewed_files = files.iter().filter(|file| names.contains(&file.name));

@@ -29,6 +29,7 @@ use crate::path::{PathId, RunPath};
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
 use crate::response_parser::read_response;
+use crate::session_links::sign_links;
 
 /// The field of a response.
 pub(super) const RESPONSE: &str = "response";
@@ -114,7 +115,7 @@ pub(super) async fn public_requests<'a, P: Ports>(
     let links = match SignedLinks::of(parts).filter(|_| !requests.is_empty()) {
         Some(links) => {
             let now = ConnectTime { ms: now_ms, is_new: false };
-            let signer = links.link_signer(&agent.settings, parts, now).await;
+            let signer = sign_links(agent, parts, links, now).await;
             Some(signer.response_links(run.key(), caller.user))
         }
         None => None,

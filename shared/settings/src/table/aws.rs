@@ -39,7 +39,7 @@ settings_table! {
 
     /// Days that the bucket keeps an object. Files are listed until the day before.
     OBJECT_DAYS = Setting::number("DJINN_OBJECT_DAYS", 750, 36_500)
-        .with_default("800").with_parameter("ObjectDays");
+        .with_default("800").with_stack_value();
 
     /// The URL of a local DynamoDB.
     DYNAMODB_URL = Setting::form("DJINN_DYNAMODB_URL", URL).without_parameter(LAPTOP);
