@@ -15,7 +15,7 @@ settings_table! {
 
     /// The mode of questions that name none: `react`, `plan_solve`, `router`, or a mode of the deployment.
     DEFAULT_MODE = Setting::form("DJINN_DEFAULT_MODE", "the name of a mode")
-        .with_default("react").in_file("default_mode").without_parameter("in `djinn.toml` only");
+        .with_default("react").in_file("default_mode");
 
     /// The authentication method. On a laptop the default is `none`: all callers are the same user. `none` is
     /// rejected everywhere else.
