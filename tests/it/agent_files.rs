@@ -4,12 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use djinn_core::id::sha256_hex;
-use djinn_runtime::port::text_folder::{ListedText, MANIFEST, NameDepth, write_manifest};
+use djinn_runtime::port::text_folder::MANIFEST;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::agents::{add_agent, at};
+use crate::agents::{add_agent, at, write_agent};
+use crate::configuration;
 use crate::world::{Frame, Protocol, Question, World};
 
 const QUESTION: &str = "Which region grew?";
@@ -20,26 +20,26 @@ struct Published {
 }
 
 impl Published {
-    /// A bucket without a manifest.
+    /// An empty folder.
     fn new() -> Self {
         let published = Self { home: TempDir::new().unwrap() };
         fs::create_dir_all(published.folder()).unwrap();
+        published.publish();
         published
     }
 
     /// Where `cargo dev` keeps the objects below the prefix, one file each.
     fn folder(&self) -> PathBuf {
-        self.home.path().join("objects/djinn/config/agents")
+        self.home.path().join("objects/djinn/config")
     }
 
     async fn start(&self) -> World {
         let dir = self.home.path().to_owned();
         World::start_with(|options, _| {
             options.dir = Some(dir);
-            // `oracle` can be known no sooner than its bucket is asked.
-            let offered = "oracle,analyst,researcher".to_owned();
+            let offered = "all".to_owned();
             options.vars.push(("DJINN_AGENTS__OFFERED", offered));
-            options.vars.push(("DJINN_AGENTS", "@config/agents".to_owned()));
+            options.vars.push(("DJINN_CONFIG", "@config".to_owned()));
             options.settings.tool_sources_fresh = Duration::ZERO;
         })
         .await
@@ -47,19 +47,12 @@ impl Published {
 
     fn write_agent(&self, name: &str, prompt: &str) {
         let text = format!("---\nname: {name}\ndescription: Knows.\n---\n{prompt}\n");
-        fs::write(self.folder().join(format!("{name}.md")), text).unwrap();
+        configuration::write(&self.folder(), &format!("agents/{name}.md"), &text);
     }
 
     /// Lists the files as they are.
     fn publish(&self) {
-        let files = fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().path());
-        let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
-        let listed = files.map(|path| ListedText {
-            name: path.file_name().unwrap().to_str().unwrap().to_owned(),
-            sha256: sha256_hex(&fs::read(&path).unwrap()),
-        });
-        let manifest = write_manifest(listed.collect(), NameDepth::Language).unwrap();
-        fs::write(self.folder().join(MANIFEST), manifest).unwrap();
+        configuration::publish(&self.folder());
     }
 }
 
@@ -86,8 +79,7 @@ async fn an_agent_that_is_added_to_the_bucket_is_called_by_the_next_question() {
     at(&world.model, "").reply("Nobody knows.");
     let (frames, warnings) = warnings_of(&world, &ask("r1")).await;
     assert_eq!(answer_of(&frames), "Nobody knows.");
-    let missing = "@config/agents/manifest.json is not there: publish the folder";
-    assert_eq!(warnings, json!([missing]));
+    assert_eq!(warnings, Value::Null);
     let first = &world.model.requests()[0];
     assert!(first.offers_tool("researcher") && !first.offers_tool("oracle"));
 
@@ -108,7 +100,7 @@ async fn a_broken_file_is_told_at_the_start_and_its_last_good_state_is_called() 
     at(&world.model, "").reply("Nobody knows.");
     assert_eq!(warnings_of(&world, &ask("r1")).await.1, Value::Null);
 
-    let file = published.folder().join("oracle.md");
+    let file = published.folder().join("agents/oracle.md");
     fs::write(&file, "---\nname: oracle\ndescription: Knows.\nmax_steps: many\n---\nNo.\n")
         .unwrap();
     published.publish();
@@ -148,10 +140,7 @@ async fn a_text_that_has_not_the_hash_of_its_manifest_is_left_out_and_the_others
     fs::write(published.folder().join(MANIFEST), "{").unwrap();
     let (_, warnings) = warnings_of(&world, &ask("r2")).await;
     let warning = warnings[0].as_str().unwrap();
-    assert!(
-        warning.starts_with("@config/agents/manifest.json is not a list of files: "),
-        "{warning}"
-    );
+    assert!(warning.starts_with("@config/manifest.json is not a list of files: "), "{warning}");
     assert!(offered(1, "analyst"), "the last good state stays");
     published.publish();
     assert_eq!(warnings_of(&world, &ask("r3")).await.1, Value::Null);
@@ -165,8 +154,7 @@ async fn twenty_sentences_are_told_of_a_folder_on_the_disk() {
     add_agent(&folder, "good", "", "You are good.");
     for nth in 0..30 {
         let key = format!("{}: 1", "k".repeat(nth * 20));
-        fs::write(folder.path().join(format!("broken{nth:02}.md")), format!("---\n{key}\n---\n"))
-            .unwrap();
+        write_agent(&folder, &format!("broken{nth:02}"), &format!("---\n{key}\n---\n"));
     }
     at(&world.model, "").reply("Nobody knows.");
     let (_, warnings) = warnings_of(&world, &ask("r1")).await;

@@ -94,8 +94,8 @@ async fn a_name_that_no_agent_has_ends_the_start() {
     let error = System::start(options).await.err().unwrap().to_string();
     assert!(
         error.contains(
-            "no agent is named `resercher`; there are code_interpreter, deep_search, plan_solve, \
-             react, report_tool,"
+            "DJINN_AGENTS__OFFERED names `resercher`, which is no agent: did you mean `researcher`? \
+             there are code_interpreter, deep_search, plan_solve, react, report_tool,"
         ),
         "{error}"
     );

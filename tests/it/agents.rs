@@ -23,7 +23,7 @@ use crate::world::{
 
 const QUESTION: &str = "Which region grew?";
 
-/// A system that offers every agent, ours and those of a folder.
+/// A system that offers every agent, ours and those of a configuration folder.
 pub(crate) async fn start(folder: &TempDir) -> World {
     start_asking(folder, "{}").await
 }
@@ -33,7 +33,7 @@ async fn start_asking(folder: &TempDir, human_requests: &str) -> World {
     let path = folder.path().to_str().unwrap().to_owned();
     World::start_with(|options, _| {
         options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
-        options.vars.push(("DJINN_AGENTS", path));
+        options.vars.push(("DJINN_CONFIG", path));
         options.vars.push(("DJINN_PEOPLE__REQUESTS", human_requests.to_owned()));
         // What a folder has counts at once.
         options.settings.tool_sources_fresh = Duration::ZERO;
@@ -53,11 +53,18 @@ pub(crate) fn path_of(request: &RecordedRequest) -> Option<String> {
     Some(message.rsplit_once('.').map_or(String::new(), |(path, _)| path.to_owned()))
 }
 
+/// Writes a file of a configuration folder's agents.
+pub(crate) fn write_agent(folder: &TempDir, name: &str, text: &str) {
+    let agents = folder.path().join("agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    std::fs::write(agents.join(format!("{name}.md")), text).unwrap();
+}
+
 /// An agent's file: its front matter besides its name and description, and its instructions.
 pub(crate) fn add_agent(folder: &TempDir, name: &str, keys: &str, prompt: &str) {
     let text =
         format!("---\nname: {name}\ndescription: Knows about {name}.\n{keys}---\n{prompt}\n");
-    std::fs::write(folder.path().join(format!("{name}.md")), text).unwrap();
+    write_agent(folder, name, &text);
 }
 
 fn key(run: &str, path: &str) -> RunKey {
@@ -297,7 +304,7 @@ async fn an_agent_that_is_added_while_the_system_runs_is_called_by_the_next_ques
     assert!(!world.model.requests()[0].offers_tool("oracle"));
     add_agent(&folder, "oracle", "", "You know.");
     // A broken file is left out, and the others stay.
-    std::fs::write(folder.path().join("broken.md"), "no front matter").unwrap();
+    write_agent(&folder, "broken", "no front matter");
     at(&world.model, "").call("oracle", json!({"task": "Which?"})).then().reply("East.");
     at(&world.model, "t1.c1").reply("East.");
     let second = world.ask(Protocol::Native, &Question::of("And now?", "s1").request("r2")).await;
@@ -311,7 +318,7 @@ async fn start_over(dir: &TempDir, folder: &TempDir, model: &ScriptedModel) -> (
         ("OPENAI_API_KEY", "key".to_owned()),
         ("OPENAI_BASE_URL", model.base_url()),
         ("DJINN_AGENTS__OFFERED", "oracle".to_owned()),
-        ("DJINN_AGENTS", folder.path().to_str().unwrap().to_owned()),
+        ("DJINN_CONFIG", folder.path().to_str().unwrap().to_owned()),
         (
             "DJINN_PEOPLE__REQUESTS",
             r#"{"enabled": true, "require_confirmation_tools": ["oracle"], "timeout": 0}"#
@@ -409,7 +416,7 @@ async fn an_agents_file_has_its_own_tools_called_before_it_and_with_its_answer()
     let path = folder.path().to_str().unwrap().to_owned();
     let world = World::start_with(|options, _| {
         options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
-        options.vars.push(("DJINN_AGENTS", path));
+        options.vars.push(("DJINN_CONFIG", path));
         let task = json!({"type": "object", "properties": {"task": {"type": "string"}}});
         let answer = json!({"type": "object", "properties": {"answer": {"type": "string"}}});
         options.djinn = Djinn::new()

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use djinn_runtime::port::text_folder::{MANIFEST, list_texts};
+use djinn_tools::local_folder::LocalFolder;
+use futures::future::join_all;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -14,10 +17,16 @@ async fn start(home: &TempDir, config: &str) -> World {
     own_texts::start(home, &[("DJINN_CONFIG", config), ("OWN_KEY", KEY)]).await
 }
 
-fn write(folder: &Path, name: &str, text: &str) {
+pub(crate) fn write(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
+}
+
+/// Lists the files of a folder in the bucket as they are now.
+pub(crate) fn publish(folder: &Path) {
+    let texts = LocalFolder::new(folder).read_now().unwrap();
+    fs::write(folder.join(MANIFEST), list_texts(&texts).unwrap()).unwrap();
 }
 
 #[tokio::test]
@@ -29,9 +38,6 @@ async fn changed_settings_models_agents_and_prompts_count_for_the_next_question(
         "djinn.toml",
         "base_prompt = \"You like rivers.\"\n[agents]\noffered = \"all\"\n",
     );
-    for place in ["agents", "prompts"] {
-        fs::create_dir(config.join(place)).unwrap();
-    }
     let world = start(&home, config.to_str().unwrap()).await;
     let last = || world.model.requests().last().unwrap().clone();
     ask(&world, "r1").await;
@@ -45,6 +51,11 @@ async fn changed_settings_models_agents_and_prompts_count_for_the_next_question(
     write(config, "agents/pricing.md", agent);
     ask(&world, "r3").await;
     assert!(last().offers_tool("pricing"), "{:?}", last().tools().len());
+
+    let mode = "---\nname: guide\ndescription: Guides.\n---\nYou guide.\n";
+    write(config, "modes/guide.md", mode);
+    let modes = world.client.get("/modes").await.json()["modes"].clone();
+    assert!(modes.as_array().unwrap().iter().any(|mode| mode["name"] == "guide"), "{modes}");
 
     write(config, "prompts/en/react/system.md", "You answer in one word.\n");
     ask(&world, "r4").await;
@@ -96,6 +107,7 @@ async fn a_folder_of_the_bucket_is_read_before_the_first_question() {
     let home = TempDir::new().unwrap();
     let config = home.path().join("objects/djinn/config");
     write(&config, "djinn.toml", "base_prompt = \"You like rivers.\"");
+    publish(&config);
     let world = start(&home, "@config").await;
     ask(&world, "r1").await;
     let system = world.model.requests().last().unwrap().system().to_owned();
@@ -109,9 +121,12 @@ async fn no_question_is_answered_before_the_settings_of_the_bucket_were_read() {
     write(&config, "djinn.toml", "[safety]\ndeny_lst = [\"rivers\"]");
     let world = start(&home, "@config").await;
     let question = Question::of("Which region grew?", "s1").request("r1");
-    let rejected = world.ask(Protocol::Native, &question).await;
-    assert_eq!(rejected.status, 503);
+    publish(&config);
+    assert_eq!(world.ask(Protocol::Native, &question).await.status, 503);
     write(&config, "djinn.toml", "[safety]\ndeny_list = [\"rivers\"]");
+    // The manifest still lists the earlier text.
+    assert_eq!(world.ask(Protocol::Native, &question).await.status, 503);
+    publish(&config);
     ask(&world, "r1").await;
 }
 
@@ -130,25 +145,44 @@ async fn words_denied_in_the_file_are_denied_in_messages_too() {
 }
 
 #[tokio::test]
-async fn models_of_the_file_replace_a_text_of_models_at_every_read() {
-    let home = TempDir::new().unwrap();
-    let config = home.path().join("objects/djinn/config");
-    let world = World::start_with(|options, model| {
-        options.dir = Some(home.path().to_owned());
-        let text = models(model, &json!({"key": "env:OWN_KEY", "model": "of_text"}));
-        write(&config, "models.json", &text);
-        write(&config, "djinn.toml", &models_table(model, "of_file"));
-        for (name, value) in
-            [("DJINN_CONFIG", "@config"), ("DJINN_MODELS", "@config/models.json"), ("OWN_KEY", KEY)]
-        {
-            options.vars.push((name, value.to_owned()));
+async fn a_configuration_that_changes_while_fifty_runs_are_at_work_disturbs_none() {
+    let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let config = folder.path();
+    // A file is replaced as a whole, as an editor does.
+    let replace = |version: usize| {
+        let offered = if version.is_multiple_of(2) { "all" } else { "writer" };
+        let settings =
+            format!("base_prompt = \"SettingsV{version}.\"\n[agents]\noffered = \"{offered}\"\n");
+        let agent = format!("---\nname: pricing\ndescription: Knows.\n---\nAgent {version}.\n");
+        for (name, text) in [
+            ("djinn.toml", settings),
+            ("agents/pricing.md", agent),
+            ("prompts/en/react/system.md", format!("PromptV{version}. {{{{ base_prompt }}}}\n")),
+        ] {
+            write(config, ".new", &text);
+            fs::create_dir_all(config.join(name).parent().unwrap()).unwrap();
+            fs::rename(config.join(".new"), config.join(name)).unwrap();
         }
-        options.settings.tool_sources_fresh = std::time::Duration::ZERO;
-    })
-    .await;
-    for request in ["r1", "r2", "r3"] {
-        ask(&world, request).await;
-        assert_eq!(world.model.requests().last().unwrap().model(), "of_file", "{request}");
+    };
+    replace(0);
+    let world = start(&home, config.to_str().unwrap()).await;
+    world.model.on_request(|_| true).reply("East.").always();
+    let ask_one = async |nth: usize| {
+        let question = Question::of("Which region grew?", &format!("s{nth}"));
+        let question = question.request(&format!("r{nth}"));
+        let frames = world.ask(Protocol::Native, &question).await.rest().await;
+        assert_eq!(frames.last().unwrap().json()["answer"], "East.");
+        let started = frames.iter().find(|frame| frame.event() == "run.started").unwrap().json();
+        assert_eq!(started["warnings"], Value::Null);
+        replace(nth);
+    };
+    join_all((1..=50).map(ask_one)).await;
+    let requests = world.model.requests();
+    assert!(requests.len() >= 50, "{}", requests.len());
+    for request in &requests {
+        let system = request.system();
+        let versions = |word: &str| system.matches(word).count();
+        assert_eq!((versions("PromptV"), versions("SettingsV")), (1, 1), "{system}");
     }
 }
 

@@ -1,13 +1,13 @@
-//! Prompts and settings of models that a deployment keeps as texts and changes while it runs.
+//! Prompts that a deployment keeps in its configuration folder and changes while it runs.
 
 use std::fs;
 use std::time::Duration;
 
-use djinn_runtime::port::text_folder::{FolderText, MANIFEST, NameDepth, list_texts};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::world::{Frame, KEY, Protocol, Question, World, models};
+use crate::configuration::{publish, write};
+use crate::world::{Frame, Protocol, Question, World};
 
 /// A system over a home whose bucket is one directory.
 pub(crate) async fn start(home: &TempDir, vars: &[(&'static str, &str)]) -> World {
@@ -39,9 +39,9 @@ fn last_system(world: &World) -> String {
 #[tokio::test]
 async fn a_prompt_that_is_put_into_a_folder_counts_for_the_next_question() {
     let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let file = folder.path().join("en/react/system.md");
+    let file = folder.path().join("prompts/en/react/system.md");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let world = start(&home, &[("DJINN_PROMPTS", folder.path().to_str().unwrap())]).await;
+    let world = start(&home, &[("DJINN_CONFIG", folder.path().to_str().unwrap())]).await;
     assert_eq!(ask(&world, "r1").await, Value::Null);
     let ours = last_system(&world);
     assert!(ours.contains("# When to stop"), "{ours}");
@@ -68,8 +68,8 @@ async fn a_prompt_that_is_put_into_a_folder_counts_for_the_next_question() {
 #[tokio::test]
 async fn the_record_of_a_run_names_the_version_of_its_prompts() {
     let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let world = start(&home, &[("DJINN_PROMPTS", folder.path().to_str().unwrap())]).await;
-    let file = folder.path().join("en/react/system.md");
+    let world = start(&home, &[("DJINN_CONFIG", folder.path().to_str().unwrap())]).await;
+    let file = folder.path().join("prompts/en/react/system.md");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     let mut versions = Vec::new();
     for (request, text) in [("r1", None), ("r2", Some("You answer.")), ("r3", None)] {
@@ -87,78 +87,25 @@ async fn the_record_of_a_run_names_the_version_of_its_prompts() {
 #[tokio::test]
 async fn prompts_of_the_bucket_count_once_they_are_published() {
     let home = TempDir::new().unwrap();
-    let folder = home.path().join("objects/djinn/config/prompts");
-    fs::create_dir_all(folder.join("en/react")).unwrap();
-    let world = start(&home, &[("DJINN_PROMPTS", "@config/prompts")]).await;
-    let missing = "@config/prompts/manifest.json is not there: publish the folder";
-    assert_eq!(ask(&world, "r1").await, json!([missing]));
+    let folder = home.path().join("objects/djinn/config");
+    write(&folder, "djinn.toml", "");
+    publish(&folder);
+    let world = start(&home, &[("DJINN_CONFIG", "@config")]).await;
+    assert_eq!(ask(&world, "r1").await, Value::Null);
 
-    fs::write(folder.join("en/react/system.md"), "You answer in one word.").unwrap();
-    let publish = |names: &[&str]| {
-        let text = |name: &&str| {
-            let text = fs::read_to_string(folder.join(name)).unwrap();
-            FolderText { name: (*name).to_owned(), text: Ok(text.into()) }
-        };
-        let texts: Vec<_> = names.iter().map(text).collect();
-        fs::write(folder.join(MANIFEST), list_texts(&texts, NameDepth::Group).unwrap()).unwrap();
-    };
-    publish(&["en/react/system.md"]);
+    write(&folder, "prompts/en/react/system.md", "You answer in one word.");
+    publish(&folder);
     assert_eq!(ask(&world, "r2").await, Value::Null);
     assert_eq!(last_system(&world), "You answer in one word.");
 
-    fs::write(folder.join("en/react/systm.md"), "You answer.").unwrap();
-    publish(&["en/react/system.md", "en/react/systm.md"]);
+    write(&folder, "prompts/en/react/systm.md", "You answer.");
+    publish(&folder);
     let says = "@config/prompts/en/react/systm.md:1: there is no prompt `react/systm`: did you mean `react/system`?";
     assert_eq!(ask(&world, "r3").await, json!([says]));
     assert_eq!(last_system(&world), "You answer in one word.");
-}
 
-#[tokio::test]
-async fn another_model_in_the_text_of_models_answers_the_next_question() {
-    let home = TempDir::new().unwrap();
-    let file = home.path().join("models.json");
-    let dir = home.path().to_owned();
-    let path = file.to_str().unwrap().to_owned();
-    let settings = |model: &djinn_scripted::ScriptedModel, name: &str| {
-        models(model, &json!({"key": "env:OWN_KEY", "model": name}))
-    };
-    let world = World::start_with(|options, model| {
-        options.dir = Some(dir);
-        fs::write(&file, settings(model, "first")).unwrap();
-        options.vars.push(("DJINN_MODELS", path.clone()));
-        options.vars.push(("OWN_KEY", KEY.to_owned()));
-        options.settings.tool_sources_fresh = Duration::ZERO;
-    })
-    .await;
-    let asked = |world: &World| world.model.requests().last().unwrap().model().to_owned();
-    assert_eq!(ask(&world, "r1").await, Value::Null);
-    assert_eq!(asked(&world), "first");
-
-    fs::write(&file, settings(&world.model, "second")).unwrap();
-    assert_eq!(ask(&world, "r2").await, Value::Null);
-    assert_eq!(asked(&world), "second");
-
-    fs::write(&file, "{\n  \"models\": {\"main\": {\n    \"provider\": \"nobody\"}}}").unwrap();
-    let warnings = ask(&world, "r3").await;
-    let says = format!("{path}:3: `models.main.provider` must be one of ");
-    assert!(warnings[0].as_str().unwrap().starts_with(&says), "{warnings}");
-    assert_eq!(asked(&world), "second");
-}
-
-#[tokio::test]
-async fn models_of_the_bucket_are_read_before_the_first_question() {
-    let home = TempDir::new().unwrap();
-    let folder = home.path().join("objects/djinn/config");
-    fs::create_dir_all(&folder).unwrap();
-    let dir = home.path().to_owned();
-    let world = World::start_with(|options, model| {
-        options.dir = Some(dir);
-        let settings = models(model, &json!({"key": "env:OWN_KEY"}));
-        fs::write(folder.join("models.json"), settings).unwrap();
-        options.vars.push(("DJINN_MODELS", "@config/models.json".to_owned()));
-        options.vars.push(("OWN_KEY", KEY.to_owned()));
-    })
-    .await;
-    assert_eq!(ask(&world, "r1").await, Value::Null);
-    assert_eq!(world.model.requests().last().unwrap().model(), "scripted");
+    fs::remove_file(folder.join("manifest.json")).unwrap();
+    let missing = "@config/manifest.json is not there: publish the folder";
+    assert_eq!(ask(&world, "r4").await, json!([missing, says]));
+    assert_eq!(last_system(&world), "You answer in one word.");
 }

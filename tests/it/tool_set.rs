@@ -10,7 +10,7 @@ use djinn_runtime::port::tool::{
 };
 use djinn_scripted::{ScriptedModel, ScriptedResponse};
 use djinn_testkit::versioned::{ToolVersion, VersionedTool};
-use djinn_tools::agent_source::AgentSource;
+use djinn_tools::agent_files::AgentFiles;
 use dynoxide::Database;
 use dynoxide::actions::scan::ScanRequest;
 use serde_json::{Value, json};
@@ -83,8 +83,8 @@ async fn a_hundred_tools_cost_a_turn_two_units_and_a_call_runs_only_what_was_off
     let mut door = Door::open(&model, at, |parts| {
         // Modes are agents, which may name our own tools.
         let tools = parts.ports.tools.own_tools().map(|tool| tool.spec(Language::En).name);
-        let modes = AgentSource::open(Vec::new(), tools.collect()).unwrap();
-        let tools = Toolbox::default().with_source(Arc::new(modes));
+        let modes = AgentFiles::new(tools.collect()).read("", &[]).agents;
+        let tools = Toolbox::default().with_agents(modes.into());
         parts.ports.tools = tools.with_source(catalogue);
     });
     let client = door.listen().await;

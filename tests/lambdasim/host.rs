@@ -35,8 +35,8 @@ pub(crate) struct Options {
     pub(crate) model_timeout_s: u64,
     /// Where tools write what they did, if the functions are to have the tools of `worker.rs`.
     pub(crate) ledger: Option<PathBuf>,
-    /// Where the files of its own agents lie, if it has any besides ours.
-    pub(crate) agents: Option<PathBuf>,
+    /// The configuration folder, if it has one.
+    pub(crate) config: Option<PathBuf>,
     /// Further environment variables of the functions.
     pub(crate) variables: Vec<(&'static str, String)>,
 }
@@ -51,7 +51,7 @@ impl Default for Options {
             settings: quick(),
             model_timeout_s: 1,
             ledger: None,
-            agents: None,
+            config: None,
             variables: Vec::new(),
         }
     }
@@ -109,13 +109,13 @@ impl Host {
             ("DJINN_LEDGER", ledger.map_or_else(String::new, |path| path.display().to_string())),
         ];
         let offered = story.calls_agents().then(|| ("DJINN_AGENTS__OFFERED", "all".to_owned()));
-        let agents = options.agents.map(|path| ("DJINN_AGENTS", path.display().to_string()));
+        let config = options.config.map(|path| ("DJINN_CONFIG", path.display().to_string()));
         let variables: Vec<(String, String)> = backing
             .variables()
             .into_iter()
             .chain(own)
             .chain(offered)
-            .chain(agents)
+            .chain(config)
             .chain(options.variables.clone())
             .map(|(name, value)| (name.to_owned(), value))
             .collect();

@@ -245,9 +245,9 @@ impl Run {
 impl Field {
     async fn start(name: &str, story: Story, lease: Lease) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let (ledger, agents) =
-            (folder.join(format!("{name}.ledger")), folder.join(format!("{name}.agents")));
-        add_agents(&agents);
+        let (ledger, config) =
+            (folder.join(format!("{name}.ledger")), folder.join(format!("{name}.config")));
+        add_agents(&config);
         let options = Options {
             timeout: Duration::from_secs(120),
             concurrency: 200,
@@ -265,7 +265,7 @@ impl Field {
                 Lease::Lasts => 15,
             },
             ledger: Some(ledger.clone()),
-            agents: story.calls_agents().then_some(agents),
+            config: story.calls_agents().then_some(config),
             ..Options::default()
         };
         let ledger = Ledger::empty(ledger);

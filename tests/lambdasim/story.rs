@@ -160,9 +160,10 @@ fn of_tree(message: &str) -> ScriptedResponse {
     }
 }
 
-/// The agents of [`Story::marked_tree`], as files in a folder.
+/// The agents of [`Story::marked_tree`], as files of a configuration folder.
 pub(crate) fn add_agents(folder: &Path) {
-    std::fs::create_dir_all(folder).unwrap();
+    let folder = folder.join("agents");
+    std::fs::create_dir_all(&folder).unwrap();
     for (name, tools) in [("chief", "keeper"), ("keeper", "read, put, post")] {
         let file =
             format!("---\nname: {name}\ndescription: Works.\ntools: [{tools}]\n---\nWork.\n");

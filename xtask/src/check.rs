@@ -3,45 +3,49 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use djinn_local::check_settings_file;
-use djinn_tools::{agent_source, prompt_source};
+use djinn_local::{CheckedFolder, Djinn, check_folder};
 
 use crate::terminal::print_line;
 
 /// The folder to check.
 #[derive(clap::Args)]
 pub(crate) struct CheckArguments {
-    /// Folder with `djinn.toml`, `agents/` and `prompts/`; each is optional.
-    folder: PathBuf,
+    /// Folder with `djinn.toml`, `agents/`, `modes/` and `prompts/`; each is optional.
+    pub(crate) folder: PathBuf,
+    /// Tool of the deployment besides Djinn's own, which agents may use; can be repeated.
+    #[arg(long = "tool", value_name = "NAME")]
+    pub(crate) tools: Vec<String>,
 }
 
-/// Checks the files of a configuration folder, and prints each problem with its file and line.
+impl CheckArguments {
+    /// Checks the files, and prints each problem with its file and line.
+    ///
+    /// # Errors
+    /// Returns the number of problems, and an error for a path that is not a folder.
+    pub(crate) fn check_files(&self) -> Result<CheckedFolder> {
+        let Self { folder, tools } = self;
+        if !folder.is_dir() {
+            bail!("{} is not a folder", folder.display());
+        }
+        let djinn = Djinn::new().with_settings_check(agent::check_settings);
+        check_folder(&djinn, folder, tools).or_else(|problems| {
+            problems.iter().for_each(|problem| print_line(problem));
+            match problems.len() {
+                1 => bail!("1 problem"),
+                count => bail!("{count} problems"),
+            }
+        })
+    }
+}
+
+/// Checks the files of a configuration folder.
 ///
 /// # Errors
 /// Returns the number of problems, and an error for a path that is not a folder.
-pub(crate) fn run(CheckArguments { folder }: &CheckArguments) -> Result<()> {
-    if !folder.is_dir() {
-        bail!("{} is not a folder", folder.display());
-    }
-    let mut problems = check_settings_file(folder, agent::check_settings);
-    let agents = folder.join("agents");
-    if agents.is_dir() {
-        problems.extend(agent_source::make_manifest(&agents).err().map(|error| error.to_string()));
-    }
-    let prompts = folder.join("prompts");
-    if prompts.is_dir() {
-        problems
-            .extend(prompt_source::make_manifest(&prompts).err().map(|error| error.to_string()));
-    }
-    problems.iter().for_each(|problem| print_line(problem));
-    match problems.len() {
-        0 => {
-            print_line("The files are valid.");
-            Ok(())
-        }
-        1 => bail!("1 problem"),
-        count => bail!("{count} problems"),
-    }
+pub(crate) fn run(arguments: &CheckArguments) -> Result<()> {
+    arguments.check_files()?;
+    print_line("The files are valid.");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -49,36 +53,90 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::workspace;
+
+    #[test]
+    fn the_example_is_valid_as_a_whole() {
+        let folder = workspace::root().join("examples/config");
+        let arguments = CheckArguments { folder, tools: Vec::new() };
+        let checked = arguments.check_files().unwrap();
+        let expected = [
+            "agents/pricing.md",
+            "djinn.toml",
+            "modes/price_check.md",
+            "prompts/en/style/table.md",
+            "prompts/zh/style/table.md",
+        ];
+        assert_eq!(checked.files, expected);
+    }
+
+    #[test]
+    fn problems_between_files_are_named_with_file_and_line() {
+        let file = |name: &str, keys: &str| {
+            format!("---\nname: {name}\ndescription: Knows.\n{keys}---\nYou know.\n")
+        };
+        let model = "[models.main]\nprovider = \"openai\"\nmodel = \"mine\"\nkey = \"env:K\"\n";
+        for (name, text, says) in [
+            ("agents/a.md", file("a", "tools: [pyton]\n"), "agents/a.md:4: `tools` names `pyton`"),
+            ("agents/a.md", file("a", "tools: [a]\n"), "agents/a.md:4: "),
+            ("agents/react.md", file("react", ""), "agents/react.md:2: `name` is `react`, a mode"),
+            ("agent/a.md", file("a", ""), "agent/:1: it is neither djinn.toml nor a file in "),
+            ("agents/a.txt", file("a", ""), "agents/a.txt:1: it is not named agents/NAME.md"),
+            ("modes/a b.md", file("a", ""), "modes/a b.md:1: it is not named modes/NAME.md"),
+            (
+                "djinn.toml",
+                "[agents]\noffered = \"b\"\n".to_owned(),
+                "djinn.toml:2: agents.offered",
+            ),
+            (
+                "djinn.toml",
+                format!("{model}[limits]\nmax_usd = 1\n"),
+                "a budget in US dollars is set",
+            ),
+            (
+                "djinn.toml",
+                format!("{model}{}", model.replace("main", "b")),
+                "djinn.toml: default is",
+            ),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            let djinn = Djinn::new().with_settings_check(agent::check_settings);
+            let problems = check_folder(&djinn, folder.path(), &[]).unwrap_err();
+            let home = format!("{}/", folder.path().display());
+            assert!(problems[0].replace(&home, "").starts_with(says), "{problems:?}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("agents")).unwrap();
+        fs::write(folder.path().join("agents/a.md"), file("a", "tools: [price_list]\n")).unwrap();
+        let mut arguments = CheckArguments {
+            folder: folder.path().to_owned(),
+            tools: vec!["price_list".to_owned()],
+        };
+        run(&arguments).unwrap();
+        arguments.tools.clear();
+        assert_eq!(run(&arguments).unwrap_err().to_string(), "1 problem");
+    }
 
     #[test]
     fn each_problem_of_a_folder_is_counted() {
         let folder = tempfile::tempdir().unwrap();
-        let arguments = CheckArguments { folder: folder.path().to_owned() };
+        let arguments = CheckArguments { folder: folder.path().to_owned(), tools: Vec::new() };
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         };
         run(&arguments).unwrap();
-        write(
-            "djinn.toml",
-            "[models.main]\nprovider = \"openai\"\nmodel = \"gpt-4.1\"\nkey = \"env:NOT_SET_HERE\"\n",
-        );
-        write(
-            "agents/pricing.md",
-            "---\nname: pricing\ndescription: Knows prices.\n---\nYou know prices.\n",
-        );
-        write("prompts/en/react/system.md", "You are brief.");
-        run(&arguments).unwrap();
         write("djinn.toml", "[limits]\nmax_steps = 0\n[limit]\n");
         write("prompts/en/react/sytem.md", "");
-        let error = run(&arguments).unwrap_err().to_string();
-        assert_eq!(error, "3 problems");
-        write(
-            "djinn.toml",
-            "[limits]\nmax_usd = 1\n[models.main]\nprovider = \"openai\"\nmodel = \"mine\"\nkey = \"env:K\"\n",
-        );
-        let problems = check_settings_file(folder.path(), agent::check_settings);
-        assert!(problems.concat().contains("no price for"), "{problems:?}");
+        assert_eq!(run(&arguments).unwrap_err().to_string(), "3 problems");
+        fs::remove_dir_all(folder.path().join("prompts")).unwrap();
+        write("djinn.toml", "");
+        run(&arguments).unwrap();
+        let elsewhere = CheckArguments { folder: folder.path().join("none"), tools: Vec::new() };
+        assert!(run(&elsewhere).unwrap_err().to_string().ends_with("is not a folder"));
     }
 }

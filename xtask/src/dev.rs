@@ -21,11 +21,10 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use djinn_local::{Djinn, LaptopSandbox, System, SystemOptions, Var, Walls, create_private_dir};
-use djinn_settings::check_names;
 use djinn_settings::table::agent::{LINK_KEY, PAGE};
 use djinn_settings::table::dev::{HOME, LOG};
-use djinn_settings::table::model::MODELS;
-use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, CONFIG, OFFERED_AGENTS, PROMPTS};
+use djinn_settings::table::tools::{CODE_SANDBOX, CONFIG, OFFERED_AGENTS};
+use djinn_settings::{FILE_NAME, check_names};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::terminal::print_line;
@@ -150,30 +149,15 @@ fn needs_file_wall() -> Result<bool> {
     Ok(CODE_SANDBOX.find_choice(&environment_vars())? != Some("unsafe"))
 }
 
-/// Returns the default variables: link settings that outlast a restart, all agents, folders for custom agents
-/// and prompts, and the models file if present.
+/// Returns the default variables: link settings that outlast a restart, and the configuration folder. All agents are
+/// offered, unless the folder has settings.
 fn default_vars() -> Result<Vec<(&'static str, String)>> {
-    let text = |path: PathBuf| {
-        let text = path.to_str().map(str::to_owned);
-        text.with_context(|| format!("{} is no text", path.display()))
-    };
-    let make_folder = |name: &str| {
-        let folder = home_dir().join(name);
-        create_private_dir(&folder).with_context(|| HomeFile(folder.clone()))?;
-        text(folder)
-    };
-    let mut vars = vec![
-        LINK_KEY.pair(link_key::of(&home_dir())?),
-        OFFERED_AGENTS.pair("all"),
-        AGENTS.pair(&make_folder("agents")?),
-        PROMPTS.pair(&make_folder("prompts")?),
-    ];
-    if config_dir().is_dir() {
-        vars.push(CONFIG.pair(&text(config_dir())?));
-    }
-    let models = home_dir().join("models.json");
-    if models.is_file() {
-        vars.push(MODELS.pair(&text(std::path::absolute(models)?)?));
+    let folder = config_dir();
+    create_private_dir(&folder).with_context(|| HomeFile(folder.clone()))?;
+    let path = folder.to_str().with_context(|| format!("{} is no text", folder.display()))?;
+    let mut vars = vec![LINK_KEY.pair(link_key::of(&home_dir())?), CONFIG.pair(path)];
+    if !folder.join(FILE_NAME).exists() {
+        vars.push(OFFERED_AGENTS.pair("all"));
     }
     Ok(vars)
 }
@@ -216,7 +200,7 @@ fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
         "The model is SCRIPTED: a demo that only knows questions about the growth of regions in\n\
              examples/sales.csv and files like it, and about heat pumps. For a real model, set OPENAI_API_KEY (and\n\
              OPENAI_BASE_URL, OPENAI_MODEL for any compatible endpoint), ANTHROPIC_API_KEY, or\n\
-             DJINN_MODELS (docs/models.md), and start again."
+             [models] in djinn.toml (docs/models.md), and start again."
     } else {
         "The model is the one configured in your environment or djinn.toml."
     };
@@ -229,8 +213,8 @@ fn welcome_text(url: &str, scripted: bool, web: &str) -> String {
          curl -s {url}/sessions/s1/files -F file=@examples/sales.csv\n  \
          curl -N {url}/runs -H 'content-type: application/json' -H 'accept: text/event-stream' \\\n    \
          -d '{{\"question\":\"Which region grew fastest? Write the answer to growth.md\",\"session_id\":\"s1\"}}'\n\n\
-         All state is stored in {home}/. The next question uses the agent files in {home}/agents/,\n\
-         and prompts in {home}/prompts/ replace the built-in ones.\n\
+         All state is stored in {home}/. Settings, models, agents, modes and prompts are files in {home}/config/,\n\
+         and the next question uses them as they are then (docs/configuration.md).\n\
          Press Ctrl-C to stop.\n",
         home = home_dir().strip_prefix(workspace::root()).unwrap_or(&home_dir()).display()
     )

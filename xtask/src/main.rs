@@ -11,7 +11,7 @@ mod key;
 mod node_packages;
 mod page;
 mod process;
-mod publish_texts;
+mod publish;
 mod recording;
 mod replay;
 mod reports;
@@ -29,7 +29,6 @@ mod workspace;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use publish_texts::PublishedTexts;
 
 /// What the aliases lead to.
 #[derive(Parser)]
@@ -63,7 +62,7 @@ enum TaskCommand {
     /// Shows the journal of a run: the input and the resulting facts of each record. Or verifies the records.
     #[command(override_usage = "cargo xtask journal RUN|FILE [--tree] [--json] [--verify]")]
     Journal(journal::JournalArguments),
-    /// Checks a configuration folder: settings, models, agents and prompts.
+    /// Checks a configuration folder: settings, models, agents, modes and prompts.
     #[command(override_usage = "cargo xtask check FOLDER")]
     Check(check::CheckArguments),
     /// Creates an API key, and its line for `DJINN_API_KEYS`.
@@ -72,12 +71,9 @@ enum TaskCommand {
     /// Builds the web page into target/web.
     #[command(override_usage = "cargo xtask page")]
     Page,
-    /// Checks a folder of agents, and writes its manifest for the bucket.
-    #[command(override_usage = "cargo xtask publish-agents FOLDER [PREFIX]")]
-    PublishAgents(publish_texts::PublishArguments),
-    /// Checks a folder of prompts, and writes its manifest for the bucket.
-    #[command(override_usage = "cargo xtask publish-prompts FOLDER [PREFIX]")]
-    PublishPrompts(publish_texts::PublishArguments),
+    /// Checks a configuration folder, and copies it into the bucket of a deployment.
+    #[command(override_usage = "cargo xtask publish FOLDER [--bucket NAME]")]
+    Publish(publish::PublishArguments),
     /// Runs a planned question and writes its output as an animated SVG.
     #[command(override_usage = "cargo xtask recording [--out FILE]")]
     Recording(recording::RecordingArguments),
@@ -126,12 +122,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Journal(arguments) => journal::run(arguments),
         TaskCommand::Key(arguments) => key::run(arguments),
         TaskCommand::Page => page::build().map(drop),
-        TaskCommand::PublishAgents(arguments) => {
-            publish_texts::run(PublishedTexts::Agents, &arguments)
-        }
-        TaskCommand::PublishPrompts(arguments) => {
-            publish_texts::run(PublishedTexts::Prompts, &arguments)
-        }
+        TaskCommand::Publish(arguments) => publish::run(&arguments),
         TaskCommand::Recording(arguments) => recording::run(&arguments),
         TaskCommand::Replay(arguments) => replay::run(arguments),
         TaskCommand::Reports => reports::render_samples(),

@@ -6,8 +6,6 @@ use djinn_core::language::Language;
 use djinn_core::settings::DEFAULT_MODE;
 use djinn_protocol::mode_support::agent_type_of_page;
 use djinn_protocol::request::RunRequest;
-use djinn_runtime::port::UserKey;
-use djinn_runtime::port::tool::ToolAudience;
 use djinn_runtime::question::{UserQuestion, fill_arguments, find_parameter_violation};
 use djinn_runtime::texts::{ARGUMENTS, MAX_ARGUMENTS};
 use djinn_runtime::world::Ports;
@@ -16,7 +14,6 @@ use serde_json::{Map, Value};
 
 use crate::agent::Agent;
 use crate::api_error::ApiError;
-use crate::identity::Caller;
 
 /// The mode that a request selects; `None` selects the default.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,17 +27,9 @@ pub(crate) enum ModeChoice {
 }
 
 /// Returns the modes of the deployment in this language, the default mode first.
-pub(crate) async fn list_modes<P: Ports>(
-    agent: &Agent<P>,
-    caller: &Caller,
-    language: Language,
-) -> Vec<AgentSpec> {
-    let Caller { tenant, user } = caller.clone();
-    let user = UserKey { tenant, user };
+pub(crate) fn list_modes<P: Ports>(agent: &Agent<P>, language: Language) -> Vec<AgentSpec> {
     let default_mode = &agent.settings.run.mode;
-    let audience = ToolAudience { user, mode: default_mode.clone(), output_style: None };
-    let tools = agent.ports.tools();
-    let mut modes = tools.list_modes(agent.ports.clock(), &audience, language).await;
+    let mut modes = agent.ports.tools().list_modes(language);
     modes.sort_by_key(|mode| mode.name != *default_mode);
     modes
 }

@@ -21,7 +21,7 @@ mod ui;
 pub use backing::{Backing, BackingOptions};
 pub use demo_search::DemoSite;
 pub use dispatch::{ALARM_EVERY, LocalDispatch};
-pub use djinn_wiring::{Djinn, check_settings_file};
+pub use djinn_wiring::{CheckedFolder, Djinn, check_folder};
 pub use font::prepare_fonts;
 pub use laptop_sandbox::LaptopSandbox;
 pub use log::{log_to_stderr, log_with_observer};

@@ -72,11 +72,11 @@ impl Fields {
         }
     }
 
-    /// Returns a boolean; the default is false.
-    pub(crate) fn read_flag(&self, key: &str) -> Result<bool, Fault> {
-        let Some(entry) = self.find_entry(key) else { return Ok(false) };
+    /// Returns a boolean.
+    pub(crate) fn read_flag(&self, key: &str) -> Result<Option<bool>, Fault> {
+        let Some(entry) = self.find_entry(key) else { return Ok(None) };
         match entry.node.content {
-            Content::Scalar(Value::Bool(flag)) => Ok(flag),
+            Content::Scalar(Value::Bool(flag)) => Ok(Some(flag)),
             _ => Err(refuse_entry(entry, "true or false")),
         }
     }

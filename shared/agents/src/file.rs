@@ -19,6 +19,8 @@ pub struct AgentFile<'a> {
     pub text: &'a str,
     /// The language of its texts for models.
     pub language: Language,
+    /// The default of the key `entry`.
+    pub entry: bool,
 }
 
 /// Front matter and prompt of a file, with line ends as `\n`.

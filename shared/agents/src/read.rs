@@ -105,7 +105,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let fields = Fields::new(entries);
     let name = read_name(&fields)?;
     let description = read_description(&fields)?;
-    let EntryKeys { entry, title, agent_type } = EntryKeys::read(&fields)?;
+    let EntryKeys { entry, title, agent_type } = EntryKeys::read(&fields, file.entry)?;
     let (tools, tool_lines) = fields.read_names("tools")?.into_iter().unzip();
     let ToolRules { tool_choice, stop_at, hands_over } = ToolRules::read(&fields)?;
     let (stop_at, stop_lines) = stop_at.into_iter().unzip();
@@ -173,8 +173,8 @@ struct EntryKeys {
 }
 
 impl EntryKeys {
-    fn read(fields: &Fields) -> Result<Self, Fault> {
-        let entry = fields.read_flag("entry")?;
+    fn read(fields: &Fields, default: bool) -> Result<Self, Fault> {
+        let entry = fields.read_flag("entry")?.unwrap_or(default);
         let is_set = |key: &&str| fields.find_entry(key).is_some();
         if let Some(key) = ["title", "agent_type"].into_iter().find(is_set).filter(|_| !entry) {
             let rule = format!("`{key}` is only allowed with `entry: true`");

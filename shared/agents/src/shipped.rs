@@ -46,5 +46,5 @@ pub fn shipped_agents(language: Language) -> Vec<AgentFile<'static>> {
         Language::En => EN,
         Language::Zh => ZH,
     };
-    files.into_iter().map(|(path, text)| AgentFile { path, text, language }).collect()
+    files.into_iter().map(|(path, text)| AgentFile { path, text, language, entry: false }).collect()
 }

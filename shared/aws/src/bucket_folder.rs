@@ -1,16 +1,16 @@
-//! A folder of texts under a prefix of the bucket: a manifest, and the listed texts.
+//! A configuration folder under a prefix of the bucket: a manifest, and the listed texts.
 
 mod prefix;
-mod single;
 mod small;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use djinn_core::id::sha256_hex;
 use djinn_runtime::port::text_folder::{
-    FolderText, ListedText, MANIFEST, MAX_MANIFEST, MAX_TEXT, NameDepth, TextFolder,
-    TextFolderError, parse_manifest,
+    FolderText, ListedText, MANIFEST, MAX_MANIFEST, MAX_TEXT, TextFolder, TextFolderError,
+    parse_manifest,
 };
 use djinn_runtime::port::tool::BoxFuture;
 use futures::{StreamExt as _, stream};
@@ -20,9 +20,11 @@ use crate::object::FETCHED_AT_ONCE;
 use crate::store::AwsStore;
 
 pub use prefix::InvalidPrefix;
-use prefix::{parse_path, parse_prefix};
-pub use single::BucketText;
+use prefix::parse_prefix;
 use small::{ReadFailure, SmallObject, read_small};
+
+/// Maximum time for all texts of a read. Later texts are read by the next read.
+const MAX_TEXTS_WAIT: Duration = Duration::from_millis(2_500);
 
 /// The texts under a prefix of the bucket. The manifest is revalidated by `ETag`, and a text is read if its
 /// hash is new.
@@ -31,7 +33,6 @@ pub struct BucketFolder {
     store: AwsStore,
     /// The start of the folder's keys, with a final `/`.
     prefix: String,
-    depth: NameDepth,
     cache: Mutex<KnownTexts>,
 }
 
@@ -47,26 +48,13 @@ struct KnownTexts {
 }
 
 impl AwsStore {
-    /// Opens the texts under a prefix of the bucket, with `depth` of text names, without reading.
+    /// Opens the configuration folder under a prefix of the bucket, `config` or a prefix below, without reading.
     ///
     /// # Errors
     /// Returns [`InvalidPrefix`] if the prefix is not valid.
-    pub fn open_text_folder(
-        &self,
-        prefix: &str,
-        depth: NameDepth,
-    ) -> Result<BucketFolder, InvalidPrefix> {
+    pub fn open_text_folder(&self, prefix: &str) -> Result<BucketFolder, InvalidPrefix> {
         let prefix = parse_prefix(prefix)?;
-        Ok(BucketFolder { store: self.clone(), prefix, depth, cache: Mutex::default() })
-    }
-
-    /// Opens a single text of the bucket, as a folder without other texts, without reading.
-    ///
-    /// # Errors
-    /// Returns [`InvalidPrefix`] if the path is not valid.
-    pub fn open_text(&self, path: &str) -> Result<BucketText, InvalidPrefix> {
-        let (prefix, name) = parse_path(path)?;
-        Ok(BucketText::new(self.clone(), prefix, name))
+        Ok(BucketFolder { store: self.clone(), prefix, cache: Mutex::default() })
     }
 }
 
@@ -77,12 +65,14 @@ impl BucketFolder {
             |problem: &str| TextFolderError(format!("{}/{MANIFEST} {problem}", self.path()));
         match self.read_small(MANIFEST, cache.etag.as_deref(), MAX_MANIFEST).await {
             Ok(object) => {
-                let entries = parse_manifest(&object.bytes, self.depth)
+                let entries = parse_manifest(&object.bytes)
                     .map_err(|problem| error(&format!("{problem}: publish the folder again")));
                 (cache.etag, cache.entries) = (object.etag, Some(entries));
                 Ok(())
             }
             Err(ReadFailure::NotModified) => Ok(()),
+            // A folder that was never published is empty.
+            Err(ReadFailure::Missing) if cache.entries.is_none() => Ok(()),
             Err(ReadFailure::Missing) => Err(error("is not there: publish the folder")),
             Err(ReadFailure::TooLong) => {
                 Err(error(&format!("has more than {MAX_MANIFEST} bytes: publish the folder again")))
@@ -94,7 +84,8 @@ impl BucketFolder {
         }
     }
 
-    /// Reads the new listed texts, several at once. After a failure, the texts already read are kept.
+    /// Reads the new listed texts, several at once. After a failure, the texts already read are kept. Returns the
+    /// problems of the others by name.
     async fn read_new_texts(
         &self,
         entries: &[ListedText],
@@ -108,11 +99,19 @@ impl BucketFolder {
             (file, text)
         });
         let mut results = stream::iter(results).buffer_unordered(FETCHED_AT_ONCE);
-        while let Some((file, text)) = results.next().await {
-            match text {
-                Ok(text) => drop(texts.insert(file.sha256, text)),
-                Err(problem) => drop(problems.insert(file.name, problem)),
+        let read_all = async {
+            while let Some((file, text)) = results.next().await {
+                match text {
+                    Ok(text) => drop(texts.insert(file.sha256, text)),
+                    Err(problem) => drop(problems.insert(file.name, problem)),
+                }
             }
+        };
+        if tokio::time::timeout(MAX_TEXTS_WAIT, read_all).await.is_err() {
+            tracing::warn!(
+                folder = self.path(),
+                "texts were not read in time: they are read again"
+            );
         }
         problems
     }
@@ -159,7 +158,8 @@ impl TextFolder for BucketFolder {
             texts.retain(|hash, _| entries.iter().any(|file| file.sha256 == *hash));
             let mut problems = self.read_new_texts(&entries, texts).await;
             let texts = entries.into_iter().map(|ListedText { name, sha256 }| {
-                let problem = || problems.remove(&name).unwrap_or_default();
+                let unreachable = || ReadFailure::Unreachable.to_sentence();
+                let problem = || problems.remove(&name).unwrap_or_else(unreachable);
                 let text = texts.get(&sha256).cloned().ok_or_else(problem);
                 FolderText { name, text }
             });
@@ -189,12 +189,12 @@ mod tests {
 
     fn folder(http: &Replay) -> BucketFolder {
         let store = AwsStore::new(clients_over(Settings::new("t", "b"), http.clone()));
-        store.open_text_folder("config/agents", NameDepth::Language).unwrap()
+        store.open_text_folder("config").unwrap()
     }
 
     fn listing(text: &str) -> String {
         let sha256 = sha256_hex(text.as_bytes());
-        format!(r#"{{"files": [{{"name": "a.md", "sha256": "{sha256}"}}]}}"#)
+        format!(r#"{{"files": [{{"name": "agents/a.md", "sha256": "{sha256}"}}]}}"#)
     }
 
     #[tokio::test]
@@ -207,7 +207,7 @@ mod tests {
         ]);
         let folder = folder(&http);
         let first = folder.read_texts().await.unwrap();
-        assert_eq!(first, [FolderText { name: "a.md".to_owned(), text: Ok("a".into()) }]);
+        assert_eq!(first, [FolderText { name: "agents/a.md".to_owned(), text: Ok("a".into()) }]);
         let asked = |requests: &[_]| -> Vec<Option<String>> {
             let etag =
                 |request: &HttpRequest| request.headers().get("if-none-match").map(str::to_owned);
@@ -222,16 +222,15 @@ mod tests {
     #[tokio::test]
     async fn why_a_manifest_cannot_be_read_is_a_sentence_that_stays_the_same() {
         for (answer, says) in [
-            (error(404, "NoSuchKey"), "is not there: publish the folder"),
             (error(404, "NoSuchBucket"), "cannot be read (NoSuchBucket): let the functions read"),
             (error(403, "AccessDenied"), "cannot be read (AccessDenied): let the functions read"),
             (error(503, "SlowDown"), "cannot be reached: it is tried again"),
-            (response(200, " ".repeat(MAX_MANIFEST + 1)), "has more than 65536 bytes"),
+            (response(200, " ".repeat(MAX_MANIFEST + 1)), "has more than 262144 bytes"),
             (response(200, "{}".to_owned()), "is not a list of files: missing field `files`"),
         ] {
             let folder = folder(&Replay::new([answer]));
             let error = folder.read_texts().await.unwrap_err().to_string();
-            let begins = format!("@config/agents/manifest.json {says}");
+            let begins = format!("@config/manifest.json {says}");
             assert!(error.starts_with(&begins), "{error}");
         }
     }

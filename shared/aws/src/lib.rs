@@ -46,7 +46,7 @@ mod transaction;
 
 pub use alarm::SchedulerAlarms;
 pub use aws::Aws;
-pub use bucket_folder::{BucketFolder, BucketText, InvalidPrefix};
+pub use bucket_folder::{BucketFolder, InvalidPrefix};
 pub use counter::RequestCounter;
 pub use gateway::LambdaGateway;
 pub use invoke::{LambdaInvoker, RunInvocation};

@@ -26,6 +26,6 @@ mod wire_id;
 pub use client::Models;
 pub use http::Http;
 pub use settings::{
-    FunctionCallType, ModelKey, ModelSettings, Provider, Settings, SettingsError, SettingsFault,
-    Temperature, Thinking,
+    FunctionCallType, ModelKey, ModelSettings, Provider, Settings, SettingsError, Temperature,
+    Thinking,
 };

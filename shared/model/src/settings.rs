@@ -2,7 +2,6 @@
 //!
 //! `djinn_settings::table::model` has a row for each; a test compares the two.
 
-mod json_lines;
 mod object_reader;
 mod provider;
 mod read;
@@ -14,7 +13,6 @@ use std::time::Duration;
 use djinn_core::budget::Price;
 use djinn_core::settings::Role;
 use djinn_runtime::port::secret::Secret;
-use djinn_settings::VarLookup;
 use serde_json::{Map, Value};
 
 use crate::price::Prices;
@@ -140,15 +138,6 @@ pub struct SettingsError {
     pub problem: String,
 }
 
-/// An error in settings from a text file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettingsFault {
-    /// The line of the text, counted from 1.
-    pub line: usize,
-    /// The value found and the values allowed. Never a key.
-    pub rule: String,
-}
-
 impl ModelSettings {
     /// Creates a model with all defaults and no key.
     #[must_use]
@@ -174,8 +163,7 @@ impl ModelSettings {
 
 impl Settings {
     /// Reads `DJINN_MODELS`, by default `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`. Without any of these no
-    /// model is configured, and calls return an error. `DJINN_PRICES` adds to our prices. If `DJINN_MODELS`
-    /// names a text file, no model is configured until the file is read.
+    /// model is configured, and calls return an error. `DJINN_PRICES` adds to our prices.
     ///
     /// # Errors
     /// Returns [`SettingsError`] for unknown, mistyped or out-of-range values, and for an `env:NAME` key if
@@ -183,24 +171,6 @@ impl Settings {
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         let prices = Prices::from_vars(&var)?;
         Ok(Self { prices, ..read::read_settings(&var)? })
-    }
-
-    /// Returns the path in `DJINN_MODELS`, if the value is not JSON: `@config/models.json` in the bucket, or
-    /// a path starting with `./`, `../` or `/`.
-    #[must_use]
-    pub fn find_text_path(var: VarLookup<'_>) -> Option<String> {
-        read::find_text_path(var)
-    }
-
-    /// Reads settings from the text file named by `DJINN_MODELS`, in the same form as the variable. Prices
-    /// and keys are read as in [`Self::from_vars`].
-    ///
-    /// # Errors
-    /// Returns [`SettingsFault`] for the first error in the text.
-    pub fn from_text(text: &str, var: VarLookup<'_>) -> Result<Self, SettingsFault> {
-        let prices = Prices::from_vars(var)
-            .map_err(|error| SettingsFault { line: 1, rule: error.to_string() })?;
-        Ok(Self { prices, ..read::parse_text(text, var)? })
     }
 
     /// Returns settings with a single model for every role.

@@ -1,23 +1,25 @@
-//! The parts of a deployment that can change at run time: prompts, models, and settings.
+//! The parts of a deployment that can change at run time: settings, models, agents and prompts.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::content::ContentPolicy;
-use crate::port::tool::BoxFuture;
+use crate::port::tool::{BoxFuture, OfferedAgents, Tool};
 use crate::prompt::Prompts;
 use crate::settings::Settings;
 
 /// Looks up a setting by the name of its environment variable, also later.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// The prompts, models and settings of one moment.
+/// The settings, models, agents and prompts of one moment.
 pub struct Configuration<M> {
     /// The prompts, which never change.
     pub prompts: Arc<Prompts>,
     /// The models with the settings of the same moment.
     pub model: Arc<M>,
-    /// The settings of `djinn.toml`; `None` without a configuration folder.
+    /// The agents, modes included.
+    pub agents: Arc<[Arc<dyn Tool>]>,
+    /// The settings of `djinn.toml`; `None` before the first read.
     pub settings: Option<Arc<ConfiguredSettings>>,
     /// The problems with the texts, as sentences for clients too.
     pub problems: Arc<[String]>,
@@ -31,11 +33,13 @@ pub struct ConfiguredSettings {
     pub settings: Settings,
     /// The policy for incoming and outgoing texts.
     pub content: Arc<ContentPolicy>,
+    /// The agents offered to users' runs.
+    pub offered_agents: OfferedAgents,
 }
 
-/// Reads prompts, models and settings again. A broken text keeps its last good version, which is logged.
+/// Reads a configuration folder again. A broken file keeps its last valid version, which is logged.
 pub trait ConfigurationSource<M>: Send + Sync {
-    /// Reads changed texts, unless the last read is within `fresh`. Of several concurrent callers one reads,
+    /// Reads changed files, unless the last read is within `fresh`. Of several concurrent callers one reads,
     /// and the others wait.
     fn update(&self, now_ms: i64, fresh: Duration) -> BoxFuture<'_, ()>;
 

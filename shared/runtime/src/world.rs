@@ -47,7 +47,7 @@ pub struct World<S, M, A, I, C> {
     pub shutdown: Shutdown,
     /// The waits requested by providers, for all calls of this process.
     pub rate_limits: RateLimits,
-    /// The reader of prompts, models and settings, if the deployment stores any as texts.
+    /// The reader of the configuration folder, if the deployment has one.
     pub configuration: Option<Arc<dyn ConfigurationSource<M>>>,
 }
 
@@ -147,14 +147,17 @@ where
             () = self.clock.sleep(MAX_WAIT) => tracing::warn!("the configuration was not read in time"),
         }
         let now = source.current();
-        let Configuration { prompts, model, settings, problems: _ } = &*now;
-        let world = Self { prompts: Arc::clone(prompts), model: Arc::clone(model), ..self.clone() };
+        let Configuration { prompts, model, agents, settings, problems: _ } = &*now;
+        let tools = self.tools.clone().with_agents(Arc::clone(agents));
+        let (prompts, model) = (Arc::clone(prompts), Arc::clone(model));
+        let world = Self { prompts, model, tools, ..self.clone() };
         let Some(configured) = settings else { return world };
-        let ConfiguredSettings { variables, settings, content } = &**configured;
+        let ConfiguredSettings { variables, settings, content, offered_agents } = &**configured;
         Self {
             variables: Arc::clone(variables),
             settings: Arc::new(self.settings.apply_configured(settings)),
             content: Arc::clone(content),
+            tools: world.tools.with_offered_agents(offered_agents.clone()),
             ..world
         }
     }
@@ -208,9 +211,9 @@ pub trait Ports: Clone + Send + Sync + 'static {
     fn shutdown(&self) -> &Shutdown;
     /// Returns the waits requested by providers, for all calls of this process.
     fn rate_limits(&self) -> &RateLimits;
-    /// Returns a world with the deployment's current prompts, models and settings. Their texts are read again if the
-    /// last read is older than the sources' cache time (default 5 s). The returned world never changes, so a
-    /// driver keeps the same to the end. Without own texts, nothing is read.
+    /// Returns a world with the deployment's current settings, models, agents and prompts. The configuration folder is
+    /// read again if the last read is older than the sources' cache time (default 5 s). The returned world never
+    /// changes, so a driver keeps the same to the end. Without a folder, nothing is read.
     fn refresh(&self) -> impl Future<Output = Self> + Send;
     /// Returns false while the deployment's settings were never read: nothing may run without their limits.
     fn is_configured(&self) -> bool;

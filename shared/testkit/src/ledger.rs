@@ -131,6 +131,7 @@ pub(crate) fn tools_of_process(tools: &Toolbox, points: &Points) -> Toolbox {
         own.with_tool(ProcessTool { tool: Arc::clone(tool), points: points.clone() })
     });
     let own = own.with_offered_agents(tools.offered_agents().clone());
+    let own = own.with_agents(Arc::clone(tools.agents()));
     tools.sources().fold(own, |tools, source| tools.with_source(Arc::clone(source)))
 }
 

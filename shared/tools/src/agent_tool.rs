@@ -1,6 +1,6 @@
 //! An agent as a tool for models; a run one level down answers each call.
 
-use djinn_agents::{FileProblem, check_arguments, read_agent, shipped_agents};
+use djinn_agents::{check_arguments, read_agent, shipped_agents};
 use djinn_core::agent::AgentSpec;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
@@ -25,18 +25,16 @@ impl AgentTool {
     }
 
     /// Returns the modes that are part of Djinn.
-    ///
-    /// # Errors
-    /// Returns the problem of a shipped file.
-    pub fn list_shipped_modes() -> Result<Vec<Self>, FileProblem> {
+    #[must_use]
+    pub fn list_shipped_modes() -> Vec<Self> {
         let read = |language| {
             let files = shipped_agents(language).into_iter();
             // Other files are not read at a start.
             let modes = files.filter(|file| file.text.contains("\nentry: true\n"));
-            modes.map(|file| Ok(read_agent(&file)?.spec)).collect::<Result<Vec<_>, FileProblem>>()
+            modes.filter_map(|file| Some(read_agent(&file).ok()?.spec)).collect::<Vec<_>>()
         };
-        let modes = read(Language::En)?.into_iter().zip(read(Language::Zh)?);
-        Ok(modes.map(|(en, zh)| Self { en, zh }).collect())
+        let modes = read(Language::En).into_iter().zip(read(Language::Zh));
+        modes.map(|(en, zh)| Self { en, zh }).collect()
     }
 
     fn agent_in(&self, language: Language) -> &AgentSpec {

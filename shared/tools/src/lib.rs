@@ -3,7 +3,7 @@
 //!
 //! This crate's root has everything needed for custom tools.
 
-pub mod agent_source;
+pub mod agent_files;
 pub mod agent_tool;
 mod argument_struct;
 mod citation;
@@ -14,10 +14,9 @@ mod document;
 pub mod fetch_tool;
 pub mod file_tool;
 mod job_files;
-mod known_folders;
 pub mod local_folder;
 pub mod look_tool;
-pub mod prompt_source;
+pub mod prompt_files;
 pub mod python_tool;
 pub mod registry;
 pub mod render_tool;

@@ -1,123 +1,165 @@
-//! Texts on a function's disk: a folder, or a single text.
+//! A configuration folder on a function's disk.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use djinn_runtime::port::text_folder::{FOLDERS, MANIFEST, README};
 use djinn_runtime::port::text_folder::{
-    FolderText, MAX_TEXT, MISSING_TEXT, NameDepth, TextFolder, TextFolderError,
+    FolderLayout, FolderText, MAX_LISTED, MAX_TEXT, TextFolder, TextFolderError, check_name,
 };
 use djinn_runtime::port::tool::BoxFuture;
+use djinn_settings::FILE_NAME;
 
-/// Maximum number of texts in a directory; texts last by name are left out.
-const MAX_FILES: usize = 200;
-
-/// Maximum number of directories in a folder; directories last by name are left out.
-const MAX_PLACES: usize = 64;
-
-/// The Markdown files of a folder.
+/// The files of a folder.
 #[derive(Debug, Clone)]
-pub struct LocalFolder {
-    path: PathBuf,
-    depth: NameDepth,
-}
+pub struct LocalFolder(PathBuf);
 
 impl LocalFolder {
-    /// Creates a folder at a path with `depth` of file names, without reading the disk.
-    #[must_use]
-    pub fn new(path: impl Into<PathBuf>, depth: NameDepth) -> Self {
-        Self { path: path.into(), depth }
-    }
-
-    fn read_now(&self) -> Result<Vec<FolderText>, TextFolderError> {
-        let result = self.list_places().and_then(|places| {
-            let mut texts = Vec::new();
-            for place in places {
-                read_directory(&self.path.join(&place), &place, &mut texts)?;
-            }
-            Ok(texts)
-        });
-        result.map_err(|error| {
-            TextFolderError(format!("the folder {} cannot be read: {error}", self.path()))
-        })
-    }
-
-    /// Returns the prefixes of text names, a prefix for each directory.
-    fn list_places(&self) -> io::Result<Vec<String>> {
-        let mut places = vec![String::new()];
-        match self.depth {
-            NameDepth::Language => {
-                let languages = ["en/", "zh/"].into_iter();
-                let there = languages.filter(|place| self.path.join(place).is_dir());
-                places.extend(there.map(str::to_owned));
-            }
-            NameDepth::Group => {
-                let above = list_directories(&self.path, "")?;
-                for place in above {
-                    let below = list_directories(&self.path, &place)?;
-                    places.push(place);
-                    places.extend(below);
-                }
-                places.truncate(MAX_PLACES);
-            }
-        }
-        Ok(places)
-    }
-}
-
-/// Returns the directories at a place of a folder, sorted by name, without hidden directories.
-fn list_directories(folder: &Path, place: &str) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder.join(place))? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().is_dir() && !name.starts_with('.') {
-            names.push(format!("{place}{name}/"));
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
-/// A single text, as a folder without other files.
-#[derive(Debug, Clone)]
-pub struct LocalText(PathBuf);
-
-impl LocalText {
-    /// Creates the text at a path, without reading the disk.
+    /// Creates a folder at a path, without reading the disk.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
 
-    fn read_now(&self) -> FolderText {
-        let name = self.0.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = read_text(&self.0).unwrap_or_else(|| Err(MISSING_TEXT.to_owned()));
-        FolderText { name, text }
+    /// Returns all texts by name. A folder within the folder may be missing.
+    ///
+    /// # Errors
+    /// Returns [`TextFolderError`] if a directory cannot be read.
+    pub fn read_now(&self) -> Result<Vec<FolderText>, TextFolderError> {
+        let names = self.list_names().map_err(|error| self.unreadable(&error))?;
+        Ok(self.read_files(names))
+    }
+
+    /// Lists the entries that nobody reads, such as a misspelt folder, each as a sentence.
+    ///
+    /// # Errors
+    /// Returns [`TextFolderError`] if a directory cannot be read.
+    pub fn list_unread(&self) -> Result<Vec<String>, TextFolderError> {
+        let list = || {
+            let above = list_entries(&self.0, "")?;
+            let known_files = [FILE_NAME, README, MANIFEST];
+            let mut names = above.files;
+            names.retain(|name| !known_files.contains(&name.as_str()));
+            for place in above.directories {
+                match FOLDERS.iter().find(|folder| place == format!("{}/", folder.name)) {
+                    Some(folder) => names.extend(self.list_other_files(folder, &place)?),
+                    None => names.push(place),
+                }
+            }
+            Ok(names)
+        };
+        let names = list().map_err(|error| self.unreadable(&error))?;
+        let sentence = |name: String| {
+            let rule = check_name(&name).err().unwrap_or_default();
+            format!("{}/{name}:1: it {rule}", self.path())
+        };
+        Ok(names.into_iter().map(sentence).collect())
+    }
+
+    fn unreadable(&self, error: &io::Error) -> TextFolderError {
+        TextFolderError(format!("the folder {} cannot be read: {error}", self.path()))
+    }
+
+    fn list_names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        let above = list_entries(&self.0, "")?;
+        names.extend(above.files.into_iter().filter(|name| name == FILE_NAME));
+        for folder in FOLDERS {
+            let place = format!("{}/", folder.name);
+            if above.directories.contains(&place) {
+                names.extend(self.list_texts(folder, &place)?);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Returns the names of the texts of a folder.
+    fn list_texts(&self, folder: &FolderLayout, place: &str) -> io::Result<Vec<String>> {
+        let mut names = self.list_files(folder, place)?;
+        names.retain(|name| is_text(folder, name));
+        Ok(names)
+    }
+
+    /// Returns the names of the files of a folder that are no texts.
+    fn list_other_files(&self, folder: &FolderLayout, place: &str) -> io::Result<Vec<String>> {
+        let mut names = self.list_files(folder, place)?;
+        names.retain(|name| !is_text(folder, name));
+        Ok(names)
+    }
+
+    /// Returns the names of the files of a folder, its README aside.
+    fn list_files(&self, folder: &FolderLayout, place: &str) -> io::Result<Vec<String>> {
+        let within = list_entries(&self.0, place)?;
+        let mut names = within.files;
+        for place in within.directories {
+            let language = list_entries(&self.0, &place)?;
+            names.extend(language.files);
+            if folder.has_groups {
+                for place in language.directories {
+                    names.extend(list_entries(&self.0, &place)?.files);
+                }
+            }
+        }
+        names.retain(|name| *name != format!("{place}{README}"));
+        Ok(names)
+    }
+
+    fn read_files(&self, names: Vec<String>) -> Vec<FolderText> {
+        if let Some(first) = names.get(MAX_LISTED) {
+            let folder = self.path();
+            tracing::warn!(
+                folder,
+                first,
+                most = MAX_LISTED,
+                "a folder has more files than are read"
+            );
+        }
+        let texts = names.into_iter().take(MAX_LISTED).filter_map(|name| {
+            let text = match check_name(&name) {
+                // A file being replaced exists at the next read.
+                Ok(()) => read_text(&self.0.join(&name))?,
+                Err(rule) => Err(rule),
+            };
+            Some(FolderText { name, text })
+        });
+        texts.collect()
     }
 }
 
-impl TextFolder for LocalText {
-    fn path(&self) -> String {
-        self.0.parent().unwrap_or(Path::new("")).display().to_string()
-    }
+fn is_text(folder: &FolderLayout, name: &str) -> bool {
+    name.strip_suffix(folder.ending).is_some_and(|name| name.ends_with('.'))
+}
 
-    fn read_at_start(&self) -> Option<Result<Vec<FolderText>, TextFolderError>> {
-        Some(Ok(vec![self.read_now()]))
-    }
+/// The entries of a directory as names below the folder; those of directories end with a slash.
+struct DirectoryEntries {
+    files: Vec<String>,
+    directories: Vec<String>,
+}
 
-    fn read_texts(&self) -> BoxFuture<'_, Result<Vec<FolderText>, TextFolderError>> {
-        let text = self.clone();
-        Box::pin(async move {
-            let result = tokio::task::spawn_blocking(move || text.read_now()).await;
-            result.map(|text| vec![text]).map_err(|error| TextFolderError(error.to_string()))
-        })
+/// Returns the entries at a place of a folder, without hidden ones.
+fn list_entries(folder: &Path, place: &str) -> io::Result<DirectoryEntries> {
+    let mut entries = DirectoryEntries { files: Vec::new(), directories: Vec::new() };
+    for entry in std::fs::read_dir(folder.join(place))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            continue;
+        }
+        // A link counts as its target.
+        if entry.path().is_dir() {
+            entries.directories.push(format!("{place}{name}/"));
+        } else if entry.path().is_file() {
+            entries.files.push(format!("{place}{name}"));
+        }
     }
+    Ok(entries)
 }
 
 impl TextFolder for LocalFolder {
     fn path(&self) -> String {
-        self.path.display().to_string()
+        self.0.display().to_string()
     }
 
     fn read_at_start(&self) -> Option<Result<Vec<FolderText>, TextFolderError>> {
@@ -131,28 +173,6 @@ impl TextFolder for LocalFolder {
             result.unwrap_or_else(|error| Err(TextFolderError(error.to_string())))
         })
     }
-}
-
-fn read_directory(folder: &Path, place: &str, texts: &mut Vec<FolderText>) -> io::Result<()> {
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_file() && path.extension().is_some_and(|ending| ending == "md") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    if let Some(path) = paths.get(MAX_FILES) {
-        let first = path.display().to_string();
-        tracing::warn!(first, most = MAX_FILES, "a folder has more files than are read");
-    }
-    for path in paths.into_iter().take(MAX_FILES) {
-        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-        // A file being replaced exists at the next read.
-        let Some(text) = read_text(&path) else { continue };
-        texts.push(FolderText { name: format!("{place}{file_name}"), text });
-    }
-    Ok(())
 }
 
 /// Reads a text, or returns an error message; `None` if the file does not exist.

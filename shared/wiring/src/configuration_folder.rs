@@ -1,26 +1,24 @@
-//! The configuration folder of a deployment: `djinn.toml`, `agents/` and `prompts/`.
+//! The configuration folder of a deployment: the setting that names it, and its `djinn.toml`.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use djinn_aws::AwsStore;
 use djinn_runtime::configuration::Variables;
-use djinn_runtime::port::secret::NoSecrets;
-use djinn_runtime::port::text_folder::{FolderText, MISSING_TEXT, TextFolder, TextFolderError};
+use djinn_runtime::port::text_folder::{FolderText, TextFolder, TextFolderError};
 use djinn_settings::table::file_rows;
 use djinn_settings::table::model::MODELS;
-use djinn_settings::table::tools::{AGENTS, CONFIG, PROMPTS};
-use djinn_settings::{FILE_NAME, InvalidSetting, PREFIX, SettingsDocument};
+use djinn_settings::table::tools::CONFIG;
+use djinn_settings::{FILE_NAME, InvalidSetting, SettingsDocument};
+use djinn_tools::local_folder::LocalFolder;
 
 use crate::WiringError;
-use crate::configuration::{open_text, parse_configured};
-use crate::djinn::SettingsCheck;
 
 /// The folder named by `DJINN_CONFIG`. Everything in it is optional.
 pub(crate) struct ConfigurationFolder {
     /// The path as the variable names it.
     path: String,
-    file: Arc<dyn TextFolder>,
+    folder: Arc<dyn TextFolder>,
     environment: Variables,
 }
 
@@ -35,71 +33,60 @@ impl ConfigurationFolder {
     ) -> Result<Option<Self>, InvalidSetting> {
         let Some(path) = CONFIG.find_text(&**environment) else { return Ok(None) };
         let path = path.trim().trim_end_matches('/').to_owned();
-        if !path.starts_with('@') && !Path::new(&path).is_dir() {
-            return Err(CONFIG.problem(&format!("names `{path}`, which is not a folder")));
-        }
-        let file = open_text(&CONFIG, &format!("{path}/{FILE_NAME}"), store)?;
-        Ok(Some(Self { path, file, environment: Arc::clone(environment) }))
+        let folder: Arc<dyn TextFolder> = match path.strip_prefix('@') {
+            Some(prefix) => {
+                let folder = store.open_text_folder(prefix);
+                Arc::new(
+                    folder.map_err(|error| CONFIG.problem(&format!("names `{path}`: {error}")))?,
+                )
+            }
+            None if !Path::new(&path).is_dir() => {
+                return Err(CONFIG.problem(&format!("names `{path}`, which is not a folder")));
+            }
+            None => Arc::new(LocalFolder::new(&path)),
+        };
+        Ok(Some(Self { path, folder, environment: Arc::clone(environment) }))
     }
 
-    /// Returns the settings at the start of a process; `None` for a folder that is not read at the start.
-    pub(crate) fn read_at_start(&self) -> Result<Option<SettingsDocument>, String> {
-        self.file.read_at_start().map(|texts| self.parse(texts)).transpose()
+    /// Returns the path as the variable names it.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
     }
 
-    /// Returns the current settings.
+    /// Returns the texts at the start of a process; `None` for a folder that is not read at the start.
     ///
     /// # Errors
-    /// Returns the first problem as a sentence.
-    pub(crate) async fn read_settings(&self) -> Result<SettingsDocument, String> {
-        self.parse(self.file.read_texts().await)
+    /// Returns [`TextFolderError`] for a folder that cannot be read.
+    pub(crate) fn read_at_start(&self) -> Option<Result<Vec<FolderText>, TextFolderError>> {
+        self.folder.read_at_start()
     }
 
-    fn parse(
+    /// Returns the current texts.
+    ///
+    /// # Errors
+    /// Returns [`TextFolderError`] for a folder that cannot be read.
+    pub(crate) async fn read_texts(&self) -> Result<Vec<FolderText>, TextFolderError> {
+        self.folder.read_texts().await
+    }
+
+    /// Parses the `djinn.toml` among the texts of the folder; without one, no field is set.
+    ///
+    /// # Errors
+    /// Returns all problems as sentences.
+    pub(crate) fn parse_settings(
         &self,
-        texts: Result<Vec<FolderText>, TextFolderError>,
-    ) -> Result<SettingsDocument, String> {
-        let path = format!("{}/{FILE_NAME}", self.path);
-        let texts = texts.map_err(|error| error.to_string())?;
-        let text = match texts.into_iter().next().map(|text| text.text) {
-            Some(Ok(text)) => text,
-            Some(Err(problem)) if problem != MISSING_TEXT => {
-                return Err(format!("{path}:1: it {problem}"));
-            }
-            Some(Err(_)) | None => Arc::default(),
-        };
-        SettingsDocument::read(&file_rows(), &path, &text, &*self.environment).map_err(|problems| {
-            let mut sentences = problems.into_iter().map(|problem| problem.sentence);
-            let first = sentences.next().unwrap_or_default();
-            match sentences.count() {
-                0 => first,
-                more => format!("{first} ({more} more: `cargo xtask check` lists all)"),
-            }
-        })
+        texts: &[FolderText],
+    ) -> Result<SettingsDocument, Vec<String>> {
+        parse_settings(&self.path, texts, &self.environment)
     }
 
-    /// Returns the fields of the file with the environment below them, and with the folders of agents and prompts
-    /// beside the environment's.
+    /// Returns the fields of the file with the environment below them.
     pub(crate) fn layer(&self, document: Arc<SettingsDocument>) -> Variables {
         let environment = Arc::clone(&self.environment);
-        let agents = self.find_folder("agents");
-        let prompts = self.find_folder("prompts");
         Arc::new(move |name| {
-            let variable = environment(name).filter(|text| !text.trim().is_empty());
-            let folder = match name {
-                _ if name == AGENTS.name => &agents,
-                _ if name == PROMPTS.name => &prompts,
-                _ => return document.find_text(name).map(str::to_owned).or(variable),
-            };
-            let folders: Vec<_> = variable.into_iter().chain(folder.clone()).collect();
-            (!folders.is_empty()).then(|| folders.join(":"))
+            let field = document.find_text(name).map(str::to_owned);
+            field.or_else(|| environment(name).filter(|text| !text.trim().is_empty()))
         })
-    }
-
-    /// Returns the path of a folder within the folder, unless it is local and does not exist.
-    fn find_folder(&self, name: &str) -> Option<String> {
-        let path = format!("{}/{name}", self.path);
-        (path.starts_with('@') || Path::new(&path).is_dir()).then_some(path)
     }
 
     /// Names the place in the file of an error in one of its fields.
@@ -123,31 +110,18 @@ impl ConfigurationFolder {
     }
 }
 
-/// Checks the `djinn.toml` of a local folder. Returns a sentence for each problem, with file and line: all problems
-/// of single fields, or else the first problem between fields. Keys of models are not looked up.
-#[must_use]
-pub fn check_settings_file(folder: &Path, check: SettingsCheck) -> Vec<String> {
-    let path = folder.join(FILE_NAME);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
-        Err(error) => return vec![format!("{}: {error}", path.display())],
+/// Parses the `djinn.toml` among the texts of the folder at `path`.
+pub(crate) fn parse_settings(
+    path: &str,
+    texts: &[FolderText],
+    environment: &Variables,
+) -> Result<SettingsDocument, Vec<String>> {
+    let path = format!("{path}/{FILE_NAME}");
+    let text = match texts.iter().find(|text| text.name == FILE_NAME).map(|text| &text.text) {
+        Some(Ok(text)) => Arc::clone(text),
+        Some(Err(problem)) => return Err(vec![format!("{path}:1: it {problem}")]),
+        None => Arc::default(),
     };
-    let nothing = |_: &str| None;
-    let path = path.display().to_string();
-    let document = match SettingsDocument::read(&file_rows(), &path, &text, &nothing) {
-        Ok(document) => Arc::new(document),
-        Err(problems) => return problems.into_iter().map(|problem| problem.sentence).collect(),
-    };
-    let fields = Arc::clone(&document);
-    let variables: Variables = Arc::new(move |name| {
-        if name.starts_with(PREFIX) {
-            return fields.find_text(name).map(str::to_owned);
-        }
-        // A variable that holds the key of a model.
-        fields.find_text(MODELS.name).map(|_| "set".to_owned())
-    });
-    let outcome = parse_configured(variables, NoSecrets, check);
-    let problem = outcome.err().map(|error| ConfigurationFolder::locate(&document, error));
-    problem.into_iter().map(|problem| problem.to_string()).collect()
+    let document = SettingsDocument::read(&file_rows(), &path, &text, &**environment);
+    document.map_err(|problems| problems.into_iter().map(|problem| problem.sentence).collect())
 }

@@ -1,23 +1,18 @@
 //! The tools of a deployment, besides its variables.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use djinn_aws::{AwsSecrets, AwsStore};
+use djinn_aws::{Aws, AwsSecrets, AwsStore};
 use djinn_runtime::port::outside::{DisabledOutside, Outside};
 use djinn_runtime::port::sandbox::{DisabledSandbox, Sandbox};
-use djinn_runtime::port::text_folder::NameDepth;
-use djinn_runtime::port::tool::{OfferedAgents, Tool, ToolSource, Toolbox};
+use djinn_runtime::port::tool::{Tool, ToolSource, Toolbox};
 use djinn_runtime::prompt::Prompts;
 use djinn_settings::table::runtime::LOCAL;
-use djinn_settings::table::tools::{AGENTS, CODE_SANDBOX, OFFERED_AGENTS};
+use djinn_settings::table::tools::CODE_SANDBOX;
 use djinn_settings::{InvalidSetting, VarLookup};
-use djinn_tools::agent_source::{AgentSetupError, AgentSource};
-use djinn_tools::agent_tool::AgentTool;
-use djinn_tools::{Language, RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
+use djinn_tools::{RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 
 use crate::own_tools::own_tools;
-use crate::text_folders::open_folders;
 
 /// A deployment: Djinn with its own tools and the deployer's tools.
 ///
@@ -62,9 +57,6 @@ pub enum ToolSetupError {
     /// A variable required by a tool is invalid.
     #[error(transparent)]
     Setting(#[from] InvalidSetting),
-    /// A file of an agent is invalid.
-    #[error(transparent)]
-    Agent(#[from] AgentSetupError),
     /// A name, a description or a schema is invalid.
     #[error(transparent)]
     Registration(#[from] RegistrationError),
@@ -148,11 +140,11 @@ impl Djinn {
         self.settings_check
     }
 
-    pub(crate) fn outside(&self) -> Arc<dyn Outside> {
+    fn outside(&self) -> Arc<dyn Outside> {
         Arc::clone(&self.outside)
     }
 
-    pub(crate) fn sandbox(&self) -> Arc<dyn Sandbox> {
+    fn sandbox(&self) -> Arc<dyn Sandbox> {
         Arc::clone(&self.sandbox)
     }
 
@@ -161,7 +153,7 @@ impl Djinn {
         self
     }
 
-    /// Creates and checks all tools.
+    /// Creates and checks all tools, and adds their sources.
     pub(crate) fn build_toolbox(&self, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
         let is_unsafe = CODE_SANDBOX.find_choice(parts.var)? == Some("unsafe");
         if is_unsafe && !LOCAL.read_switch(parts.var)? {
@@ -173,32 +165,25 @@ impl Djinn {
             registry.register_tool(factory(parts)?)?;
         }
         let sources = self.sources.iter().map(Arc::clone);
-        let toolbox = sources.fold(registry.into_toolbox(), Toolbox::with_source);
-        with_agents(toolbox, parts)
+        Ok(sources.fold(registry.into_toolbox(), Toolbox::with_source))
     }
-}
 
-/// Adds the deployment's agents. No agent file is read if none is offered and no folder is set.
-fn with_agents(toolbox: Toolbox, parts: &ToolParts<'_>) -> Result<Toolbox, ToolSetupError> {
-    let modes = AgentTool::list_shipped_modes().map_err(AgentSetupError::from)?;
-    let modes = modes.into_iter().map(|mode| Arc::new(mode) as Arc<dyn Tool>).collect();
-    let toolbox = toolbox.with_shipped_modes(modes);
-    let folders = open_folders(&AGENTS, parts.var, &parts.files, NameDepth::Language)?;
-    let offered_agents = OFFERED_AGENTS.find_text(parts.var).unwrap_or_default();
-    let offered_agents = offered_agents.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let offered_agents = match offered_agents.map(str::to_owned).collect::<BTreeSet<_>>() {
-        all if all.len() == 1 && all.contains("all") => OfferedAgents::All,
-        names => OfferedAgents::Named(names),
-    };
-    if folders.is_empty() && offered_agents == OfferedAgents::default() {
-        return Ok(toolbox);
+    /// Returns the parts of a world over `aws`.
+    pub(crate) fn make_parts<'a>(
+        &self,
+        var: &'a dyn Fn(&str) -> Option<String>,
+        aws: &Aws,
+        prompts: &Arc<Prompts>,
+    ) -> ToolParts<'a> {
+        ToolParts {
+            var,
+            files: Arc::new(aws.store()),
+            prompts: Arc::clone(prompts),
+            secrets: aws.secrets(),
+            sandbox: aws.sandbox().map_or_else(|| self.sandbox(), |sandbox| Arc::new(sandbox)),
+            outside: aws.gateway().map_or_else(|| self.outside(), |gateway| Arc::new(gateway)),
+        }
     }
-    let tools = toolbox.own_tools().map(|tool| tool.spec(Language::En).name).collect();
-    let agents = AgentSource::open(folders, tools)?;
-    if let OfferedAgents::Named(names) = &offered_agents {
-        agents.check_names(names)?;
-    }
-    Ok(toolbox.with_source(Arc::new(agents)).with_offered_agents(offered_agents))
 }
 
 #[cfg(test)]
@@ -206,8 +191,8 @@ mod tests {
     use super::*;
     use crate::{Variables, build_lambda_world};
     use djinn_tools::{
-        BoxFuture, EffectClass, ToolAudience, ToolContext, ToolDefinition, ToolError, ToolOutput,
-        ToolSourceError,
+        BoxFuture, EffectClass, Language, ToolAudience, ToolContext, ToolDefinition, ToolError,
+        ToolOutput, ToolSourceError,
     };
 
     /// Says what a variable said when it was made.
@@ -295,109 +280,72 @@ mod tests {
         assert_eq!(names, ["catalogue"]);
     }
 
+    /// Starts with a configuration folder and offered agents. Returns true if the configuration can change.
+    fn start_with_folder(config: &str, offered: &'static str) -> Result<bool, String> {
+        let config = config.to_owned();
+        let variables: Variables = Arc::new(move |name| match name {
+            "DJINN_CONFIG" => Some(config.clone()),
+            "DJINN_AGENTS__OFFERED" => Some(offered.to_owned()),
+            "KEY" => Some("key".to_owned()),
+            name => find_variable(name),
+        });
+        let world = build_lambda_world(&Djinn::new(), &variables);
+        world.map(|world| world.configuration.is_some()).map_err(|error| error.to_string())
+    }
+
     #[test]
-    fn a_prefix_of_the_bucket_is_refused_where_sessions_write_and_not_read_at_the_start() {
-        let start = |agents: &'static str, offered: &'static str| {
-            let variables: Variables = Arc::new(move |name| match name {
-                "DJINN_AGENTS" => Some(agents.to_owned()),
-                "DJINN_AGENTS__OFFERED" => Some(offered.to_owned()),
-                name => find_variable(name),
-            });
-            build_lambda_world(&Djinn::new(), &variables)
-                .map(drop)
-                .map_err(|error| error.to_string())
-        };
+    fn a_folder_of_the_bucket_is_not_read_at_the_start_and_lies_where_nobody_writes() {
         // The agents of a bucket are unknown at the start.
-        assert_eq!(start("@config/agents", "oracle,researcher"), Ok(()));
-        let unknown = "no agent is named `oracle`; there are code_interpreter, deep_search, plan_solve, react, report_tool, researcher, reviewer, writer";
-        assert_eq!(start("", "oracle"), Err(unknown.to_owned()));
-        for (agents, says) in [
+        assert_eq!(start_with_folder("@config", "oracle,researcher"), Ok(true));
+        assert_eq!(start_with_folder("@config/team/", "all"), Ok(true));
+        assert_eq!(start_with_folder("", "all"), Ok(false));
+        let unknown = "DJINN_AGENTS__OFFERED names `oracle`, which is no agent: there are code_interpreter, deep_search, plan_solve, react, report_tool, researcher, reviewer, writer";
+        assert_eq!(start_with_folder("", "oracle"), Err(unknown.to_owned()));
+        for (config, says) in [
             (
                 "@agents",
-                "DJINN_AGENTS names `@agents`: a prefix of the bucket begins with `config/`",
+                "DJINN_CONFIG names `@agents`: a prefix of the bucket is `config`, or lies",
             ),
-            ("@config/agents:no-such-folder", "the folder no-such-folder cannot be read: "),
+            ("no-such-folder", "DJINN_CONFIG names `no-such-folder`, which is not a folder"),
         ] {
-            let error = start(agents, "all").unwrap_err();
+            let error = start_with_folder(config, "all").unwrap_err();
             assert!(error.starts_with(says), "{error}");
         }
     }
 
     #[test]
-    fn broken_texts_of_the_function_end_the_start_and_those_of_the_bucket_are_not_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name).display().to_string();
-        std::fs::create_dir_all(folder.path().join("prompts/en/react")).unwrap();
-        std::fs::write(path("prompts/en/react/system.md"), "Today\nis {{ dat }}.").unwrap();
-        std::fs::write(path("models.json"), "{\n\"models\": {\"m\": {}}}").unwrap();
-        let ollama = |model: &str| {
-            format!(r#"{{"models": {{"m": {{"provider": "ollama", "model": "{model}"}}}}}}"#)
-        };
-        std::fs::write(path("good.json"), ollama("own")).unwrap();
-        let start = |prompts: &str, models: &str, budget: &'static str| {
-            let prompts = prompts.to_owned();
-            let models = models.to_owned();
-            let variables: Variables = Arc::new(move |name| match name {
-                "DJINN_PROMPTS" => Some(prompts.clone()),
-                "DJINN_MODELS" => Some(models.clone()),
-                "DJINN_LIMITS__MAX_USD" => Some(budget.to_owned()),
-                name => find_variable(name),
-            });
-            let world = build_lambda_world(&Djinn::new(), &variables);
-            world.map(|world| world.configuration.is_some()).map_err(|error| error.to_string())
-        };
-        assert_eq!(start("", &ollama("own"), ""), Ok(false));
-        assert_eq!(start("@config/prompts", "@config/models.json", ""), Ok(true));
-        assert_eq!(start("", &path("good.json"), ""), Ok(true));
-        for (prompts, models, budget, says) in [
+    fn a_broken_file_of_the_function_ends_the_start() {
+        let agent = "---\nname: sage\ndescription: Knows.\n---\nYou know.\n";
+        for (name, text, says) in [
+            ("djinn.toml", "[limits]\nmax_step = 3\n", ":2: `limits.max_step` is not a setting"),
             (
-                path("prompts"),
-                String::new(),
-                "",
-                format!("{}:2: the prompt uses `dat`, ", path("prompts/en/react/system.md")),
+                "djinn.toml",
+                "[models.main]\nprovider = \"openai\"\nmodel = \"m\"\nkey = \"env:NOT_SET\"\n",
+                ":4: models.main.key names the variable NOT_SET",
             ),
+            ("djinn.toml", "[agents]\noffered = \"sag\"\n", ":2: agents.offered names `sag`, "),
+            ("agents/oracle.md", "You know.", ":1: the file begins without front matter"),
+            ("modes/a b.md", agent, ":1: it is not named modes/NAME.md, "),
             (
-                path("none"),
-                String::new(),
-                "",
-                format!("the folder {} cannot be read: ", path("none")),
+                "modes/react.md",
+                "---\nname: react\ndescription: Acts.\nentry: false\n---\nAct.\n",
+                ":2: ",
             ),
-            (
-                "@prompts".to_owned(),
-                String::new(),
-                "",
-                "DJINN_PROMPTS names `@prompts`: a prefix".to_owned(),
-            ),
-            (
-                String::new(),
-                path("models.json"),
-                "",
-                format!("{}:2: `models.m.provider` is missing", path("models.json")),
-            ),
-            (
-                String::new(),
-                path("none.json"),
-                "",
-                format!("{}:1: it is not there", path("none.json")),
-            ),
-            (
-                String::new(),
-                path("good.json"),
-                "1",
-                format!(
-                    "{}:1: a budget in US dollars is set, but there is no price for own",
-                    path("good.json")
-                ),
-            ),
-            (
-                String::new(),
-                "@models.json".to_owned(),
-                "",
-                "DJINN_MODELS names `@models.json`: ".to_owned(),
-            ),
+            ("prompts/en/react/system.md", "Today\nis {{ dat }}.", ":2: the prompt uses `dat`, "),
+            ("prompts/fr/react/system.md", "", ":1: a prompt lies in `en` or `zh`, "),
         ] {
-            let error = start(&prompts, &models, budget).unwrap_err();
-            assert!(error.starts_with(&says), "{error}");
+            let folder = tempfile::tempdir().unwrap();
+            let write = |name: &str, text: &str| {
+                let path = folder.path().join(name);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            };
+            write("agents/sage.md", agent);
+            let config = folder.path().display().to_string();
+            assert_eq!(start_with_folder(&config, "sage"), Ok(true));
+            write(name, text);
+            let error = start_with_folder(&config, "").unwrap_err();
+            assert!(error.starts_with(&format!("{config}/{name}{says}")), "{error}");
         }
     }
 

@@ -4,12 +4,13 @@
 //! invoker of the executor. No I/O happens here: clients connect on first use. The tools come from a
 //! [`Djinn`].
 
+mod check;
 mod configuration;
 mod configuration_folder;
 mod djinn;
+mod dollar_limits;
 mod environment;
 mod own_tools;
-mod text_folders;
 
 use std::sync::Arc;
 
@@ -17,19 +18,23 @@ use djinn_aws::{Aws, AwsSecrets, AwsStore, LambdaInvoker, SchedulerAlarms};
 use djinn_model::Models;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
+use djinn_runtime::port::tool::{OfferedAgents, Tool, Toolbox};
 use djinn_runtime::prompt::Prompts;
 use djinn_runtime::rate_limits::RateLimits;
 use djinn_runtime::settings::Settings;
 use djinn_runtime::shutdown::Shutdown;
 use djinn_runtime::world::World;
 use djinn_settings::InvalidSetting;
-use djinn_tools::prompt_source::PromptSetupError;
+use djinn_settings::table::tools::OFFERED_AGENTS;
+use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
+use djinn_tools::agent_tool::AgentTool;
 
-use configuration::{ConfigurationTexts, DollarLimits, SettingsReader};
+pub use check::{CheckedFolder, check_folder};
+use configuration::{FirstConfiguration, LiveConfiguration, read_offered_agents};
 use configuration_folder::ConfigurationFolder;
-pub use configuration_folder::check_settings_file;
 pub use djinn::{Djinn, SettingsCheck, ToolParts, ToolSetupError};
 pub use djinn_runtime::configuration::Variables;
+use dollar_limits::DollarLimits;
 pub use environment::check_environment;
 
 /// A world with runs stored in AWS, or in local services on a laptop.
@@ -50,15 +55,9 @@ pub enum WiringError {
     /// A tool of the deployment is invalid.
     #[error(transparent)]
     Tools(#[from] ToolSetupError),
-    /// A prompt of the deployment is invalid.
-    #[error(transparent)]
-    Prompts(#[from] PromptSetupError),
-    /// The `djinn.toml` of the configuration folder is invalid.
+    /// A file of the configuration folder is invalid, or the folder cannot be read.
     #[error("{0}")]
     Configuration(String),
-    /// The text named by `DJINN_MODELS` is invalid.
-    #[error("{0}")]
-    ModelsText(String),
     /// A budget in money is set, but some models have no price.
     #[error("a budget in US dollars is set, but DJINN_PRICES has no price for {0}")]
     Unpriced(String),
@@ -91,63 +90,82 @@ pub fn build_world<A: Alarms, I: Invoker>(
     invoker: I,
 ) -> Result<AwsWorld<A, I>, WiringError> {
     let Some(folder) = ConfigurationFolder::open(variables, &aws.store())? else {
-        return build_configured(djinn, variables, None, aws, alarms, invoker);
+        let mut world = build_configured(djinn, variables, aws, alarms, invoker)?;
+        world.tools = with_own_agents(world.tools)?;
+        return Ok(world);
     };
-    let document = folder.read_at_start().map_err(WiringError::Configuration)?;
-    let start_document = document.map(Arc::new);
-    let document = start_document.clone().unwrap_or_default();
-    let variables = folder.layer(Arc::clone(&document));
-    let reader = SettingsReader {
-        folder,
-        secrets: aws.secrets(),
-        check: djinn.settings_check(),
-        current: start_document.into(),
+    let texts = folder.read_at_start().transpose();
+    let texts = texts.map_err(|error| WiringError::Configuration(error.to_string()))?;
+    let document = folder.parse_settings(texts.as_deref().unwrap_or_default());
+    let document = document.map_err(|problems| {
+        WiringError::Configuration(problems.into_iter().next().unwrap_or_default())
+    })?;
+    let document = Arc::new(document);
+    let layered = folder.layer(Arc::clone(&document));
+    let mut world = build_configured(djinn, &layered, aws, alarms, invoker)
+        .map_err(|error| ConfigurationFolder::locate(&document, error))?;
+    let first = FirstConfiguration {
+        prompts: Arc::clone(&world.prompts),
+        model: Arc::clone(&world.model),
+        agents: Arc::clone(world.tools.agents()),
     };
-    build_configured(djinn, &variables, Some(reader), aws, alarms, invoker)
-        .map_err(|error| ConfigurationFolder::locate(&document, error))
+    let tools = world.tools.own_tool_names();
+    let live = LiveConfiguration::new(folder, aws.secrets(), djinn.settings_check(), tools, first);
+    if let Some(texts) = texts {
+        live.start(texts)?;
+    }
+    world.configuration = Some(Arc::new(live));
+    Ok(world)
 }
 
+/// Adds our agents, if users' runs are offered any.
+///
+/// # Errors
+/// Returns [`InvalidSetting`] for an offered agent that does not exist.
+fn with_own_agents(tools: Toolbox) -> Result<Toolbox, InvalidSetting> {
+    if *tools.offered_agents() == OfferedAgents::default() {
+        return Ok(tools);
+    }
+    let agents = AgentFiles::new(tools.own_tool_names()).read("", &[]).agents;
+    match find_unknown_agent(tools.offered_agents(), &agents) {
+        Some(problem) => Err(OFFERED_AGENTS.problem(&problem)),
+        None => Ok(tools.with_agents(agents.into())),
+    }
+}
+
+/// Builds a world without a configuration folder, with our modes as its agents.
 fn build_configured<A: Alarms, I: Invoker>(
     djinn: &Djinn,
     variables: &Variables,
-    reader: Option<SettingsReader>,
     aws: &Aws,
     alarms: A,
     invoker: I,
 ) -> Result<AwsWorld<A, I>, WiringError> {
     let var = &**variables;
     let prompts = Arc::new(Prompts::default());
-    let store = Arc::new(aws.store());
     let models = djinn_model::Settings::from_vars(var)?;
     let settings = Settings::from_vars(var)?;
     let limits = DollarLimits::from_vars(var)?;
     limits.check_prices(&models).map_err(WiringError::Unpriced)?;
     limits.log_unpriced(&models);
-    let models = Models::new(models, aws.secrets()).with_prompts(Arc::clone(&prompts));
-    let texts = ConfigurationTexts::open(variables, &store, limits)?;
-    let (model, configuration) = texts.into_source(&prompts, models, reader);
-    let parts = ToolParts {
-        var,
-        files: Arc::clone(&store),
-        prompts: Arc::clone(&prompts),
-        secrets: aws.secrets(),
-        sandbox: aws.sandbox().map_or_else(|| djinn.sandbox(), |sandbox| Arc::new(sandbox)),
-        outside: aws.gateway().map_or_else(|| djinn.outside(), |gateway| Arc::new(gateway)),
-    };
+    let parts = djinn.make_parts(var, aws, &prompts);
+    let tools = djinn.build_toolbox(&parts)?.with_sources_fresh(settings.tool_sources_fresh);
+    let modes = AgentTool::list_shipped_modes();
+    let modes = modes.into_iter().map(|mode| Arc::new(mode) as Arc<dyn Tool>).collect();
     Ok(World {
-        tools: djinn.build_toolbox(&parts)?.with_sources_fresh(settings.tool_sources_fresh),
+        tools: tools.with_agents(modes).with_offered_agents(read_offered_agents(var)),
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
         sandbox: parts.sandbox,
         settings: Arc::new(settings),
         variables: Arc::clone(variables),
-        model,
+        model: Arc::new(Models::new(models, aws.secrets()).with_prompts(Arc::clone(&prompts))),
         alarms: Arc::new(alarms),
         invoker: Arc::new(invoker),
         clock: Arc::new(SystemClock),
-        store,
+        store: parts.files,
         prompts,
         shutdown: Shutdown::default(),
         rate_limits: RateLimits::default(),
-        configuration,
+        configuration: None,
     })
 }

@@ -9,11 +9,14 @@ use djinn_settings::FILE_NAME;
 
 use crate::terminal::print_line;
 
-/// The first `djinn.toml`, which sets nothing.
+/// The first `djinn.toml`, which sets no more than a system without the file.
 const FIRST_FILE: &str = r#"# The settings of this system; docs/configuration.md explains them, and examples/config has more.
 # A change counts for the next question.
 
 # base_prompt = "Answer in one paragraph."
+
+[agents]
+offered = "all"
 
 # [limits]
 # max_steps = 40
@@ -33,9 +36,7 @@ pub(super) fn write_folder(folder: &Path) -> Result<()> {
     if file.exists() {
         bail!("{} exists already; change it, or remove it first", file.display());
     }
-    for place in [folder, &folder.join("agents"), &folder.join("prompts")] {
-        create_private_dir(place).with_context(|| format!("cannot create {}", place.display()))?;
-    }
+    create_private_dir(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     fs::write(&file, FIRST_FILE).with_context(|| format!("cannot write {}", file.display()))?;
     print_line(&format!(
         "Wrote {}, for the next `cargo dev`. docs/configuration.md lists its fields.",
@@ -48,13 +49,18 @@ pub(super) fn write_folder(folder: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
+    fn check(folder: &Path) {
+        let djinn = djinn_local::Djinn::new().with_settings_check(agent::check_settings);
+        let checked = djinn_local::check_folder(&djinn, folder, &[]).unwrap();
+        assert_eq!(checked.files, [FILE_NAME]);
+    }
+
     #[test]
     fn a_first_folder_is_valid_and_is_never_written_over() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("config");
         write_folder(&folder).unwrap();
-        assert_eq!(djinn_local::check_settings_file(&folder, agent::check_settings), [""; 0]);
-        assert!(folder.join("agents").is_dir() && folder.join("prompts").is_dir());
+        check(&folder);
         let error = write_folder(&folder).unwrap_err().to_string();
         assert!(error.contains("exists already"), "{error}");
     }
@@ -68,6 +74,6 @@ mod tests {
             .map(|line| line.trim_start_matches("# ").to_owned() + "\n")
             .collect();
         fs::write(folder.path().join(FILE_NAME), settings).unwrap();
-        assert_eq!(djinn_local::check_settings_file(folder.path(), agent::check_settings), [""; 0]);
+        check(folder.path());
     }
 }

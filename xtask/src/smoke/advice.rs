@@ -102,8 +102,7 @@ fn advise_on_rejection(rejection: &RejectedRequest) -> Option<&'static str> {
 pub(super) fn advise_on_failure(code: &str) -> String {
     match code {
         "no_model" => {
-            "the parameter Models and, with @config/models.json, that object in the bucket (output \
-                       BucketName); the log group AgentLogs says why it was rejected"
+            "`[models]` in the djinn.toml of the parameter Config, in the bucket (output BucketName)"
                 .to_owned()
         }
         "model_key_missing" => {

@@ -260,7 +260,7 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         question.parsed_response =
             Some(response_parser::read_response(&question.spec.question, None, language).parsed);
         facts.run = Some(question.run_key().run);
-        let modes = list_modes(agent, caller, language).await;
+        let modes = list_modes(agent, language);
         let default_mode = DefaultMode::find(&agent.settings.run.mode, &modes);
         question.spec.warnings.extend(default_mode.problem);
         arguments.set_mode(fields.mode.find(modes, default_mode.name)?, &mut question)?;

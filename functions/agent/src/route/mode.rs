@@ -13,12 +13,12 @@ use crate::reply::{JsonReply, ReplyResult};
 /// `GET /modes`: lists the modes in the deployment's language, the default mode first.
 pub(crate) async fn list_modes<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
-    caller: Caller,
+    _: Caller,
     _: UrlQuery<NoParameters>,
 ) -> ReplyResult {
     let agent = agent.refresh().await;
     let language = agent.settings.run.language;
-    let modes = mode_choice::list_modes(&agent, &caller, language).await;
+    let modes = mode_choice::list_modes(&agent, language);
     let bodies = modes.into_iter().map(|mode| ModeBody {
         title: mode.title.unwrap_or_else(|| mode.name.clone()),
         is_default: mode.name == agent.settings.run.mode,

@@ -55,7 +55,8 @@ fn what_is_left_out_has_its_default() {
 
 #[test]
 fn the_default_parameter_is_described_in_the_language_of_the_file() {
-    let file = AgentFile { path: "a.md", text: &with_keys(""), language: Language::Zh };
+    let file =
+        AgentFile { path: "a.md", text: &with_keys(""), language: Language::Zh, entry: false };
     let task = read_agent(&file).unwrap().spec.parameters["properties"]["task"].clone();
     assert_eq!(task["description"], "要做的事，以及完成它所需的全部信息。");
 }

@@ -20,7 +20,7 @@ use djinn_agents::{AgentFile, FileProblem, ReadAgent, read_agent};
 use djinn_core::language::Language;
 
 fn read(text: &str) -> Result<ReadAgent, FileProblem> {
-    read_agent(&AgentFile { path: "a.md", text, language: Language::En })
+    read_agent(&AgentFile { path: "a.md", text, language: Language::En, entry: false })
 }
 
 /// A file whose front matter has these lines after `name` (line 2) and `description` (line 3).

@@ -9,7 +9,8 @@ use djinn_core::language::Language;
 fn agent(name: &str, keys: &str) -> ReadAgent {
     let (path, keys) = (format!("{name}.md"), keys.trim_end());
     let text = format!("---\nname: {name}\ndescription: b\n{keys}\n---\nDo it.");
-    read_agent(&AgentFile { path: &path, text: &text, language: Language::En }).unwrap()
+    read_agent(&AgentFile { path: &path, text: &text, language: Language::En, entry: false })
+        .unwrap()
 }
 
 /// What is said of these agents beside the tools `file_tool` and `search`.

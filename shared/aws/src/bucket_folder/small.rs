@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
-use djinn_runtime::port::text_folder::{MAX_TEXT, MISSING_TEXT};
+use djinn_runtime::port::text_folder::MAX_TEXT;
 
 use crate::store::AwsStore;
 
@@ -45,7 +45,7 @@ impl ReadFailure {
     /// Returns the problem as the rest of a sentence.
     pub(super) fn to_sentence(&self) -> String {
         match self {
-            Self::Missing => MISSING_TEXT.to_owned(),
+            Self::Missing => "is not there".to_owned(),
             Self::TooLong => format!("has more than {MAX_TEXT} bytes: make it shorter"),
             Self::Refused(code) => format!("cannot be read ({code})"),
             Self::NotModified | Self::Unreachable => {

@@ -16,14 +16,12 @@ use djinn_settings::table::model::{
 use djinn_settings::{Setting, VarLookup};
 use reqwest::Url;
 use sampling::{read_temperature, read_thinking};
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::json_lines::find_line;
 use super::object_reader::ObjectReader;
 use super::{
     FunctionCallType, ModelKey, ModelSettings, Provider, RoleModels, Settings, SettingsError,
-    SettingsFault, StreamFormat, inherited_role,
+    StreamFormat, inherited_role,
 };
 
 /// Roles of future agents, already allowed in a configuration.
@@ -35,37 +33,9 @@ const RESERVED_MEMBERS: &[&str] = &["messages", "model", "stream", "system", "to
 pub(super) fn read_settings(var: VarLookup<'_>) -> Result<Settings, SettingsError> {
     let set = |name: &str| var(name).filter(|value| !value.trim().is_empty());
     match MODELS.find_text(var) {
-        Some(text) if is_path(&text) => Ok(Settings::default()),
         Some(json) => from_json(&json, &set),
         None => from_keys(var),
     }
-}
-
-pub(super) fn find_text_path(var: VarLookup<'_>) -> Option<String> {
-    MODELS.find_text(var).map(|text| text.trim().to_owned()).filter(|text| is_path(text))
-}
-
-/// Returns true for a text that starts like a path, which JSON never does.
-fn is_path(text: &str) -> bool {
-    ["@", "./", "../", "/"].iter().any(|begin| text.trim_start().starts_with(begin))
-}
-
-/// Parses the models of a text file.
-pub(super) fn parse_text(text: &str, var: VarLookup<'_>) -> Result<Settings, SettingsFault> {
-    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
-        // Serde's message here omits the text, which may contain a key.
-        let rule = format!("is not JSON: column {}", error.column());
-        return Err(SettingsFault { line: error.line().max(1), rule: format!("it {rule}") });
-    }
-    let set = |name: &str| var(name).filter(|value| !value.trim().is_empty());
-    from_json(text, &set).map_err(|error| {
-        if error.path == MODELS.name {
-            SettingsFault { line: 1, rule: format!("it {}", error.problem) }
-        } else {
-            let rule = format!("`{}` {}", error.path, error.problem);
-            SettingsFault { line: find_line(text, &error.path), rule }
-        }
-    })
 }
 
 fn from_keys(var: VarLookup<'_>) -> Result<Settings, SettingsError> {

@@ -386,50 +386,6 @@ fn every_member_that_is_read_has_a_row() {
 }
 
 #[test]
-fn a_text_of_its_own_says_in_which_line_it_is_wrong() {
-    let read = |text: &str| Settings::from_text(text, &|_| None);
-    let good = "{\"models\": {\n  \"main\": {\"provider\": \"ollama\",\n    \"model\": \"m\"}}}";
-    assert_eq!(read(good).unwrap().model(Role::React).unwrap().0, "main");
-    let main = |member: &str| good.replace("\"m\"", &format!("\"m\",\n    {member}"));
-    for (text, says) in [
-        (String::new(), "1: it is not JSON: column 0"),
-        ("{\n  \"models\": {,".to_owned(), "2: it is not JSON: column 14"),
-        ("[1]".to_owned(), "1: it must be an object, got `[1]`"),
-        ("{}".to_owned(), "1: `models` must name at least one model"),
-        ("{\n\"model\": {}}".to_owned(), "2: `model` is not a setting; there are "),
-        (main("\"max_tokens\": 0"), "4: `models.main.max_tokens` must be between 1 and 1000000"),
-        (main("\"max_token\": 1"), "4: `models.main.max_token` is not a setting; there are "),
-        (main("\"key\": \"sk-secret\""), "4: `models.main.key` must refer to the key"),
-        (
-            main("\"key\": \"env:NONE\""),
-            "4: `models.main.key` names the variable NONE, which is not set",
-        ),
-        (good.replace("\"model\"", "\"name\""), "2: `models.main.model` is missing"),
-        (
-            good.replace("}}}", "}},\n\"roles\": {\"react\": \"x\"}}"),
-            "4: `roles.react` must be main",
-        ),
-    ] {
-        let SettingsFault { line, rule } = read(&text).unwrap_err();
-        let fault = format!("{line}: {rule}");
-        assert!(fault.starts_with(says) && !fault.contains("sk-secret"), "{text}: {fault}");
-    }
-}
-
-#[test]
-fn what_begins_as_a_path_does_names_a_text() {
-    for path in ["@config/models.json", "./models.json", "../m.json", "/opt/models.json"] {
-        let var = |name: &str| (name == "DJINN_MODELS").then(|| format!(" {path} "));
-        assert_eq!(Settings::find_text_path(&var).as_deref(), Some(path));
-        assert_eq!(Settings::from_vars(var), Ok(Settings::default()));
-    }
-    for json in ["{}", "models.json", "secret:models", ""] {
-        let var = |name: &str| (name == "DJINN_MODELS").then(|| json.to_owned());
-        assert_eq!(Settings::find_text_path(&var), None);
-    }
-}
-
-#[test]
 fn every_configuration_of_the_page_about_models_is_taken() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models.md");
     let page = std::fs::read_to_string(page).unwrap();

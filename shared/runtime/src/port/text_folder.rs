@@ -1,13 +1,16 @@
-//! A deployment's texts beside its code that can change at run time: files of agents, prompts, and settings
-//! of models.
+//! A deployment's configuration folder: the files beside its code that can change at run time.
 
+mod layout;
 mod manifest;
 
 use std::sync::Arc;
 
+pub use layout::{
+    AGENTS, FOLDERS, FolderLayout, MODES, PROMPTS, README, check_name, split_language,
+};
 pub use manifest::{
-    ListedText, MANIFEST, MAX_LISTED, MAX_MANIFEST, ManifestError, NameDepth, list_texts,
-    parse_manifest, write_manifest,
+    ListedText, MANIFEST, MAX_LISTED, MAX_MANIFEST, ManifestError, list_texts, parse_manifest,
+    write_manifest,
 };
 
 use super::tool::BoxFuture;
@@ -15,13 +18,10 @@ use super::tool::BoxFuture;
 /// The maximum size of a text, in bytes.
 pub const MAX_TEXT: usize = 64 * 1024;
 
-/// The problem of a text that does not exist.
-pub const MISSING_TEXT: &str = "is not there";
-
 /// A text of a folder, or the current problem with the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderText {
-    /// The name below the folder: `pricing.md`, `en/pricing.md`, `en/react/system.md`.
+    /// The name below the configuration folder: `djinn.toml`, `agents/pricing.md`, `prompts/en/react/system.md`.
     pub name: String,
     /// The whole text, or the problem: the rest of a sentence that begins with the text's path.
     pub text: Result<Arc<str>, String>,
@@ -40,8 +40,8 @@ impl FolderText {
 #[error("{0}")]
 pub struct TextFolderError(pub String);
 
-/// A folder of texts on a function's disk, or under a prefix of the deployment's bucket; read-only. Needs
-/// `s3:GetObject` under `config/`.
+/// A configuration folder on a function's disk, or under a prefix of the deployment's bucket; read-only. The
+/// bucket needs `s3:GetObject` under `config/`.
 pub trait TextFolder: Send + Sync {
     /// Returns the folder as its setting names it: the prefix of the texts' paths.
     fn path(&self) -> String;
@@ -51,6 +51,6 @@ pub trait TextFolder: Send + Sync {
         None
     }
 
-    /// Returns the current texts in a stable order, unreadable texts included.
+    /// Returns the current texts by name, unreadable texts included.
     fn read_texts(&self) -> BoxFuture<'_, Result<Vec<FolderText>, TextFolderError>>;
 }

@@ -22,7 +22,7 @@ use djinn_testkit::memory::MemoryStore;
 use djinn_testkit::point::{Fate, Points};
 use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{StoryLine, StoryModel};
-use djinn_tools::agent_source::AgentSource;
+use djinn_tools::agent_files::AgentFiles;
 use djinn_tools::collect_tool::CollectTool;
 use djinn_tools::look_tool::LookTool;
 use djinn_tools::python_tool::PythonTool;
@@ -124,8 +124,8 @@ fn sim(points: Points) -> Sim {
     tools = with_tool(tools, RenderTool::new(store, prompts, sandbox_of));
     let names = ["python", "look", "collect", "render", "file_tool", "search_round", "cite"]
         .map(str::to_owned);
-    let agents = AgentSource::open(Vec::new(), BTreeSet::from(names)).unwrap();
-    sim.ports.tools = tools.with_source(Arc::new(agents)).with_offered_agents(OfferedAgents::All);
+    let agents = AgentFiles::new(BTreeSet::from(names)).read("", &[]).agents;
+    sim.ports.tools = tools.with_agents(agents.into()).with_offered_agents(OfferedAgents::All);
     sim
 }
 

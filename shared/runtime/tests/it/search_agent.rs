@@ -20,7 +20,7 @@ use djinn_testkit::point::{Fate, Points};
 use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{StoryLine, StoryModel};
 use djinn_tools::ToolAdapter;
-use djinn_tools::agent_source::AgentSource;
+use djinn_tools::agent_files::AgentFiles;
 use djinn_tools::cite_tool::CiteTool;
 use djinn_tools::search_tool::SearchTool;
 use serde_json::json;
@@ -97,9 +97,9 @@ fn sim(points: Points) -> Sim {
         Toolbox::default().with_tool(ToolAdapter::new(search)).with_tool(ToolAdapter::new(cite));
     // The other agents have tools that are not here.
     let names = ["search_round", "cite", "python", "look", "collect", "render", "file_tool"];
-    let agents = AgentSource::open(Vec::new(), BTreeSet::from(names.map(str::to_owned))).unwrap();
+    let agents = AgentFiles::new(BTreeSet::from(names.map(str::to_owned))).read("", &[]).agents;
     let offered = OfferedAgents::Named(BTreeSet::from(["deep_search".to_owned()]));
-    sim.ports.tools = tools.with_source(Arc::new(agents)).with_offered_agents(offered);
+    sim.ports.tools = tools.with_agents(agents.into()).with_offered_agents(offered);
     sim
 }
 

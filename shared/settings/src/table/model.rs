@@ -137,13 +137,10 @@ const NAMED: &str = "`DJINN_MODELS` names every model of a deployment";
 settings_table! {
     "model": "Models and prices.";
 
-    /// All models and their roles. Or the location of this JSON: a file, `./models.json`, or an object of the
-    /// bucket, `@config/models.json`. The text is reread while the function runs, at most every 5 s. If set,
-    /// the keys below only apply if a `key` field names them.
-    MODELS = Setting::form(
-        "DJINN_MODELS",
-        "a JSON object, or a path that begins with `@config/`, `./`, `../` or `/`",
-    ).without_parameter("the tables of `djinn.toml`");
+    /// All models and their roles, for a deployment without models in `djinn.toml`. If set, the keys below only
+    /// apply if a `key` field names them.
+    MODELS = Setting::form("DJINN_MODELS", "a JSON object")
+        .without_parameter("the tables of `djinn.toml`");
 
     /// Prices of models outside the built-in list. A price may also have a `source`, a URL, and a `date`,
     /// `2026-11-25` or `2026-11`.

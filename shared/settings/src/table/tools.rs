@@ -6,25 +6,14 @@ use crate::setting::{Setting, SettingsTable};
 settings_table! {
     "tools": "Agents, prompts, and content rules for users and models.";
 
-    /// The configuration folder: `djinn.toml` with settings, `agents/` and `prompts/`. A local path, or a prefix
-    /// of the bucket after an `@`, `@config`. Reread while the function runs, at most every 5 s.
+    /// The configuration folder: `djinn.toml` with settings, `agents/`, `modes/` and `prompts/`. A local path, or a
+    /// prefix of the bucket after an `@`, `@config`. Reread while the function runs, at most every 5 s.
     CONFIG = Setting::form("DJINN_CONFIG", "a folder that exists, or a prefix of the bucket")
         .with_deployed_default("@config").with_parameter("Config");
-
-    /// Folders of additional agents, separated by colons: local paths, or prefixes of the bucket after an
-    /// `@`, `@config/agents`. Reread while the function runs, at most every 5 s.
-    AGENTS = Setting::form("DJINN_AGENTS", "folders that exist, or prefixes of the bucket")
-        .without_parameter("a folder of `DJINN_CONFIG`");
 
     /// The agents available to every run: names separated by commas, or `all`.
     OFFERED_AGENTS = Setting::form("DJINN_AGENTS__OFFERED", "names separated by commas, or `all`")
         .in_file("agents.offered");
-
-    /// Folders of prompts that replace built-in prompts of the same name, separated by colons. The last
-    /// folder with a prompt wins. Local paths, or prefixes of the bucket after an `@`, `@config/prompts`.
-    /// Reread while the function runs, at most every 5 s.
-    PROMPTS = Setting::form("DJINN_PROMPTS", "folders that exist, or prefixes of the bucket")
-        .without_parameter("a folder of `DJINN_CONFIG`");
 
     /// The isolation of model-written code: `jail` or `unsafe`. `unsafe` also runs on a kernel without
     /// Landlock and namespaces, and can read all files of the user. Rejected unless `DJINN_LOCAL` is 1.

@@ -5,18 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_aws::{Aws, BucketFolder};
-use djinn_core::id::{TenantId, UserId, sha256_hex};
-use djinn_core::settings::Machine;
-use djinn_local::{BUCKET, Stores, StoresOptions};
-use djinn_runtime::port::UserKey;
+use djinn_aws::{Aws, BucketFolder, Settings};
+use djinn_core::id::sha256_hex;
+use djinn_core::language::Language;
+use djinn_local::{ALARM_EVERY, BUCKET, Djinn, LocalDispatch, LocalWorld, Stores, StoresOptions};
 use djinn_runtime::port::text_folder::{
-    FolderText, ListedText, MANIFEST, NameDepth, TextFolder, write_manifest,
+    FolderText, ListedText, MANIFEST, TextFolder, write_manifest,
 };
-use djinn_runtime::port::tool::{ToolAudience, Toolbox};
-use djinn_testkit::clock::ManualClock;
-use djinn_tools::agent_source::AgentSource;
-use djinn_tools::local_folder::{LocalFolder, LocalText};
+use djinn_tools::local_folder::LocalFolder;
+use djinn_wiring::{Variables, build_world};
+use futures::future::join_all;
 use tempfile::TempDir;
 
 use super::proxy::{Proxy, Seen, Treatment};
@@ -32,9 +30,9 @@ struct TestFolder {
 impl TestFolder {
     fn on_disk() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let root = home.path().join("agents");
+        let root = home.path().join("config");
         fs::create_dir_all(&root).unwrap();
-        let folder = Arc::new(LocalFolder::new(&root, NameDepth::Group));
+        let folder = Arc::new(LocalFolder::new(&root));
         Self { _home: home, root, bucket: None, folder }
     }
 
@@ -42,7 +40,7 @@ impl TestFolder {
         let home = tempfile::tempdir().unwrap();
         let dir = Some(home.path().to_owned());
         let stores = Stores::start(StoresOptions { dir, ..StoresOptions::default() }).unwrap();
-        let root = home.path().join("objects").join(BUCKET).join("config/agents");
+        let root = home.path().join("objects").join(BUCKET).join("config");
         fs::create_dir_all(&root).unwrap();
         let aws = Aws::new(stores.settings().clone());
         let folder = Arc::new(open(&aws));
@@ -65,19 +63,13 @@ impl TestFolder {
 
     /// Lists what is there in the manifest; nothing is missing on a disk without one.
     fn publish(&self) {
-        let mut files = Vec::new();
-        for place in ["", "en/", "en/react/", "zh/", "zh/react/"] {
-            let Ok(entries) = fs::read_dir(self.root.join(place)) else { continue };
-            for path in entries.map(|entry| entry.unwrap().path()) {
-                let name = format!("{place}{}", path.file_name().unwrap().to_str().unwrap());
-                if name.ends_with(".md") {
-                    let sha256 = sha256_hex(&fs::read(path).unwrap());
-                    files.push(ListedText { name, sha256 });
-                }
-            }
-        }
-        fs::write(self.root.join(MANIFEST), write_manifest(files, NameDepth::Group).unwrap())
-            .unwrap();
+        let texts = LocalFolder::new(&self.root).read_now().unwrap();
+        let hashable = texts.into_iter().map(|FolderText { name, .. }| {
+            // Bytes that are no text are listed as well.
+            let bytes = fs::read(self.root.join(&name)).unwrap();
+            ListedText { name, sha256: sha256_hex(&bytes) }
+        });
+        fs::write(self.root.join(MANIFEST), write_manifest(hashable.collect()).unwrap()).unwrap();
     }
 
     async fn read(&self) -> Vec<(String, Result<String, String>)> {
@@ -98,7 +90,7 @@ impl TestFolder {
 }
 
 fn open(aws: &Aws) -> BucketFolder {
-    aws.store().open_text_folder("config/agents", NameDepth::Group).unwrap()
+    aws.store().open_text_folder("config").unwrap()
 }
 
 async fn texts_of(folder: &dyn TextFolder) -> Vec<(String, Result<String, String>)> {
@@ -114,93 +106,54 @@ fn text(name: &str, text: &str) -> (String, Result<String, String>) {
 async fn texts_are_read_as_they_are_now() {
     for folder in [TestFolder::on_disk(), TestFolder::in_bucket()] {
         assert_eq!(folder.read().await, []);
-        folder.write("b.md", b"B");
-        folder.write("a.md", "价".as_bytes());
-        folder.write("en/c.md", b"C");
-        folder.write("zh/c.md", b"");
-        let expected =
-            [text("a.md", "价"), text("b.md", "B"), text("en/c.md", "C"), text("zh/c.md", "")];
+        folder.write("djinn.toml", b"B");
+        folder.write("agents/a.md", "价".as_bytes());
+        folder.write("modes/en/c.md", b"C");
+        folder.write("prompts/zh/react/system.md", b"");
+        folder.write("agents/README.md", b"Not read.");
+        let expected = [
+            text("agents/a.md", "价"),
+            text("djinn.toml", "B"),
+            text("modes/en/c.md", "C"),
+            text("prompts/zh/react/system.md", ""),
+        ];
         assert_eq!(folder.read().await, expected);
         assert_eq!(folder.read().await, expected);
-        folder.write("b.md", b"B, again");
-        folder.remove("en/c.md");
-        let expected = [text("a.md", "价"), text("b.md", "B, again"), text("zh/c.md", "")];
+        folder.write("djinn.toml", b"B, again");
+        folder.remove("modes/en/c.md");
+        let expected = [
+            text("agents/a.md", "价"),
+            text("djinn.toml", "B, again"),
+            text("prompts/zh/react/system.md", ""),
+        ];
         assert_eq!(folder.read().await, expected);
     }
-}
-
-#[tokio::test]
-async fn prompts_lie_in_a_folder_below_their_language() {
-    for folder in [TestFolder::on_disk(), TestFolder::in_bucket()] {
-        folder.write("en/react/system.md", b"S");
-        folder.write("zh/react/system.md", "价".as_bytes());
-        folder.write("a.md", b"A");
-        let all =
-            [text("a.md", "A"), text("en/react/system.md", "S"), text("zh/react/system.md", "价")];
-        assert_eq!(folder.read().await, all);
-        folder.remove("a.md");
-        assert_eq!(folder.read().await, all[1..]);
-    }
-}
-
-#[tokio::test]
-async fn one_text_of_the_bucket_is_read_where_it_is_new() {
-    let folder = TestFolder::in_bucket();
-    let one = folder.aws().store().open_text("config/agents/models.json").unwrap();
-    let file = folder.root.join("models.json");
-    let name = "models.json";
-    assert!(one.read_at_start().is_none());
-    let missing = (name.to_owned(), Err("is not there".to_owned()));
-    assert_eq!(texts_of(&one).await, [missing]);
-    fs::write(&file, "{}").unwrap();
-    assert_eq!(texts_of(&one).await, [text(name, "{}")]);
-    folder.take_reads();
-    assert_eq!(texts_of(&one).await, [text(name, "{}")]);
-    assert_eq!(folder.take_reads(), 1);
-    fs::write(&file, b"\xff").unwrap();
-    for _ in 0..2 {
-        assert_eq!(texts_of(&one).await, [(name.to_owned(), Err("is not UTF-8".to_owned()))]);
-    }
-    fs::write(&file, "x".repeat(70_000)).unwrap();
-    let too_long = "has more than 65536 bytes: make it shorter".to_owned();
-    assert_eq!(texts_of(&one).await, [(name.to_owned(), Err(too_long))]);
-}
-
-#[tokio::test]
-async fn one_text_on_the_disk_is_read_as_it_is_now() {
-    let home = tempfile::tempdir().unwrap();
-    let file = home.path().join("models.json");
-    let one = LocalText::new(&file);
-    assert_eq!(texts_of(&one).await, [("models.json".to_owned(), Err("is not there".to_owned()))]);
-    fs::write(&file, "{}").unwrap();
-    assert_eq!(texts_of(&one).await, [text("models.json", "{}")]);
-    let found = one.read_at_start().unwrap().unwrap();
-    assert_eq!(found[0].path_in(&one.path()), file.display().to_string());
 }
 
 #[tokio::test]
 async fn a_text_that_is_none_leaves_the_others_alone() {
     for folder in [TestFolder::on_disk(), TestFolder::in_bucket()] {
-        folder.write("a.md", b"A");
-        folder.write("b.md", b"\xff");
-        let expected = [text("a.md", "A"), ("b.md".to_owned(), Err("is not UTF-8".to_owned()))];
+        folder.write("agents/a.md", b"A");
+        folder.write("agents/b.md", b"\xff");
+        let expected =
+            [text("agents/a.md", "A"), ("agents/b.md".to_owned(), Err("is not UTF-8".to_owned()))];
         assert_eq!(folder.read().await, expected);
-        folder.write("b.md", b"B");
-        assert_eq!(folder.read().await, [text("a.md", "A"), text("b.md", "B")]);
+        folder.write("agents/b.md", b"B");
+        assert_eq!(folder.read().await, [text("agents/a.md", "A"), text("agents/b.md", "B")]);
     }
 }
 
 #[tokio::test]
 async fn a_folder_that_is_gone_is_a_sentence_with_its_path_until_it_is_back() {
     for folder in [TestFolder::on_disk(), TestFolder::in_bucket()] {
-        folder.write("a.md", b"A");
+        folder.write("agents/a.md", b"A");
         let elsewhere = folder.root.with_extension("away");
         fs::rename(&folder.root, &elsewhere).unwrap();
         let error = folder.folder.read_texts().await.unwrap_err().to_string();
         assert!(error.contains(&folder.folder.path()), "{error}");
         assert_eq!(folder.folder.read_texts().await.unwrap_err().to_string(), error);
         fs::rename(&elsewhere, &folder.root).unwrap();
-        assert_eq!(folder.read().await, [text("a.md", "A")]);
+        assert_eq!(folder.read().await, [text("agents/a.md", "A")]);
     }
 }
 
@@ -209,16 +162,16 @@ async fn the_bucket_is_asked_at_no_start_and_then_for_what_is_new() {
     let folder = TestFolder::in_bucket();
     assert!(folder.folder.read_at_start().is_none());
     for name in ["a", "b", "c"] {
-        folder.write(&format!("{name}.md"), name.as_bytes());
+        folder.write(&format!("agents/{name}.md"), name.as_bytes());
     }
     assert_eq!(folder.take_reads(), 0);
     folder.read().await;
     assert_eq!(folder.take_reads(), 4, "the manifest and its texts");
     folder.read().await;
     assert_eq!(folder.take_reads(), 1, "the manifest alone");
-    folder.write("b.md", b"B");
+    folder.write("agents/b.md", b"B");
     // The same text under two names is read once.
-    folder.write("d.md", b"a");
+    folder.write("agents/d.md", b"a");
     folder.read().await;
     assert_eq!(folder.take_reads(), 2, "the manifest and the text that changed");
 }
@@ -226,10 +179,10 @@ async fn the_bucket_is_asked_at_no_start_and_then_for_what_is_new() {
 #[tokio::test]
 async fn a_text_that_its_manifest_does_not_name_is_asked_for_until_it_is_there() {
     let folder = TestFolder::in_bucket();
-    folder.write("a.md", b"A");
-    folder.write("b.md", b"B");
-    fs::write(folder.root.join("a.md"), "other").unwrap();
-    fs::remove_file(folder.root.join("b.md")).unwrap();
+    folder.write("agents/a.md", b"A");
+    folder.write("agents/b.md", b"B");
+    fs::write(folder.root.join("agents/a.md"), "other").unwrap();
+    fs::remove_file(folder.root.join("agents/b.md")).unwrap();
     let texts = folder.read().await;
     let problems: Vec<_> = texts.into_iter().map(|(_, text)| text.unwrap_err()).collect();
     assert_eq!(
@@ -239,11 +192,11 @@ async fn a_text_that_its_manifest_does_not_name_is_asked_for_until_it_is_there()
             "is not there, though manifest.json names it: publish the folder again",
         ]
     );
-    fs::write(folder.root.join("a.md"), "A").unwrap();
-    fs::write(folder.root.join("b.md"), "x".repeat(70_000)).unwrap();
+    fs::write(folder.root.join("agents/a.md"), "A").unwrap();
+    fs::write(folder.root.join("agents/b.md"), "x".repeat(70_000)).unwrap();
     let texts = folder.read().await;
     let too_long = "has more than 65536 bytes: make it shorter".to_owned();
-    assert_eq!(texts, [text("a.md", "A"), ("b.md".to_owned(), Err(too_long))]);
+    assert_eq!(texts, [text("agents/a.md", "A"), ("agents/b.md".to_owned(), Err(too_long))]);
 }
 
 #[tokio::test]
@@ -255,95 +208,172 @@ async fn a_bucket_that_fails_is_asked_again_and_what_was_read_is_not() {
         Treatment::Pass
     }
     let folder = TestFolder::in_bucket();
-    folder.write("a.md", b"A");
+    folder.write("agents/a.md", b"A");
     let mut settings = folder.aws().settings().clone();
     let (proxy, url) = Proxy::start(&settings.endpoints.s3.take().unwrap(), passes);
     settings.endpoints.s3 = Some(url);
     settings.timeouts.backoff = Duration::from_millis(2);
     let behind = open(&Aws::new(settings));
-    assert_eq!(texts_of(&behind).await, [text("a.md", "A")]);
+    assert_eq!(texts_of(&behind).await, [text("agents/a.md", "A")]);
     proxy.plan(fails);
     let error = behind.read_texts().await.unwrap_err().to_string();
-    assert_eq!(error, "@config/agents/manifest.json cannot be reached: it is tried again");
+    assert_eq!(error, "@config/manifest.json cannot be reached: it is tried again");
     proxy.plan(passes);
-    assert_eq!(texts_of(&behind).await, [text("a.md", "A")]);
+    assert_eq!(texts_of(&behind).await, [text("agents/a.md", "A")]);
     assert_eq!(proxy.seen().len(), 1, "the manifest alone");
+}
+
+/// A world over the test's folder.
+fn world(test: &TestFolder) -> LocalWorld {
+    match &test.bucket {
+        Some((_, aws)) => world_over("@config", aws),
+        // Nothing is stored.
+        None => world_over(test.root.to_str().unwrap(), &Aws::new(Settings::new("t", "b"))),
+    }
+}
+
+fn world_over(config: &str, aws: &Aws) -> LocalWorld {
+    let config = config.to_owned();
+    let variables: Variables =
+        Arc::new(move |name| (name == "DJINN_CONFIG").then(|| config.clone()));
+    let (dispatch, _) = LocalDispatch::new(ALARM_EVERY);
+    build_world(&Djinn::new(), &variables, aws, dispatch.clone(), dispatch).unwrap()
+}
+
+/// Reads the folder of a world at a time in milliseconds, at most every five seconds. Returns true for a known
+/// agent `oracle`, and the problems.
+async fn update(world: &LocalWorld, now_ms: i64) -> (bool, Vec<String>) {
+    let source = world.configuration.as_ref().unwrap();
+    source.update(now_ms, Duration::from_secs(5)).await;
+    let now = source.current();
+    let mut names = now.agents.iter().map(|agent| agent.spec(Language::En).name);
+    (names.any(|name| name == "oracle"), now.problems.to_vec())
+}
+
+fn agent(name: &str) -> String {
+    format!("---\nname: {name}\ndescription: Knows.\n---\nYou know.\n")
 }
 
 #[tokio::test]
 async fn agents_of_a_folder_that_cannot_be_read_stay_as_they_were() {
     for test in [TestFolder::on_disk(), TestFolder::in_bucket()] {
-        test.write("oracle.md", b"---\nname: oracle\ndescription: Knows.\n---\nYou know.\n");
-        let folders = vec![Arc::clone(&test.folder)];
-        let source = AgentSource::open(
-            folders,
-            ["cite", "collect", "file_tool", "look", "python", "render", "search_round"]
-                .map(str::to_owned)
-                .into(),
-        )
-        .unwrap();
-        let (clock, tools) = (ManualClock::new(), Toolbox::default().with_source(Arc::new(source)));
-        let anna = audience("anna", Machine::React);
-        if test.bucket.is_some() {
-            tools.list_tools(&clock, &anna).await;
-        }
+        test.write("agents/oracle.md", agent("oracle").as_bytes());
+        let world = world(&test);
+        assert_eq!(update(&world, 0).await, (true, Vec::new()));
         fs::rename(&test.root, test.root.with_extension("away")).unwrap();
-        clock.advance(Duration::from_secs(5));
-        let problems = tools.list_problems(&clock, &anna).await;
-        assert!(problems.len() == 1 && problems[0].contains(&test.folder.path()), "{problems:?}");
-        let listed = tools.list_tools(&clock, &anna).await;
-        assert!(listed.find_tool("oracle").is_some() && listed.is_complete());
-        assert!(listed.find_tool("researcher").is_some());
+        let (is_known, problems) = update(&world, 5_000).await;
+        assert!(is_known && problems.len() == 1, "{problems:?}");
+        assert!(problems[0].contains(&test.folder.path()), "{problems:?}");
+        fs::rename(test.root.with_extension("away"), &test.root).unwrap();
+        assert_eq!(update(&world, 10_000).await, (true, Vec::new()));
     }
-}
-
-fn audience(user: &str, machine: Machine) -> ToolAudience {
-    let user = UserKey { tenant: TenantId::new("t").unwrap(), user: UserId::new(user).unwrap() };
-    ToolAudience { user, mode: machine.into(), output_style: None }
 }
 
 #[tokio::test]
 async fn a_process_asks_for_the_manifest_every_five_seconds_whoever_asks() {
     let test = TestFolder::in_bucket();
-    let agent = |name: &str| format!("---\nname: {name}\ndescription: Knows.\n---\nYou know.\n");
-    test.write("oracle.md", agent("oracle").as_bytes());
-    let source = AgentSource::open(
-        vec![Arc::clone(&test.folder)],
-        ["cite", "collect", "file_tool", "look", "python", "render", "search_round"]
-            .map(str::to_owned)
-            .into(),
-    )
-    .unwrap();
-    let (clock, tools) = (ManualClock::new(), Toolbox::default().with_source(Arc::new(source)));
+    for (name, text) in [
+        ("djinn.toml", "base_prompt = \"Be brief.\"\n".to_owned()),
+        ("agents/oracle.md", agent("oracle")),
+        ("modes/guide.md", agent("guide")),
+        ("prompts/en/react/system.md", "You answer.\n".to_owned()),
+    ] {
+        test.write(name, text.as_bytes());
+    }
+    let world = world(&test);
     assert_eq!(test.take_reads(), 0, "nothing is read at the start");
-    let ask_all = async || {
-        for user in ["anna", "ben", "carl"] {
-            for mode in [Machine::React, Machine::PlanSolve] {
-                let audience = audience(user, mode);
-                assert_eq!(tools.list_problems(&clock, &audience).await, [""; 0]);
-                let listed = tools.list_tools(&clock, &audience).await;
-                assert!(listed.find_tool("oracle").is_some() && listed.is_complete());
-            }
+    let ask_all = async |now_ms| {
+        for answer in join_all((0..6).map(|_| update(&world, now_ms))).await {
+            assert_eq!(answer, (true, Vec::new()));
         }
         test.take_reads()
     };
-    assert_eq!(ask_all().await, 2, "the manifest and the file");
-    for _ in 0..3 {
-        clock.advance(Duration::from_millis(4_999));
-        assert_eq!(ask_all().await, 0);
-        clock.advance(Duration::from_millis(1));
-        assert_eq!(ask_all().await, 1, "the manifest alone");
+    assert_eq!(ask_all(0).await, 5, "the manifest and the files");
+    for nth in 1..4 {
+        assert_eq!(ask_all(nth * 5_000 - 1).await, 0);
+        assert_eq!(ask_all(nth * 5_000).await, 1, "the manifest alone");
     }
     // A broken file stays as it was, which is told once it was read.
-    test.write("oracle.md", b"no front matter");
-    clock.advance(Duration::from_secs(5));
-    let problems = tools.list_problems(&clock, &audience("anna", Machine::React)).await;
-    assert!(problems[0].starts_with("@config/agents/oracle.md:1: "), "{problems:?}");
-    let listed = tools.list_tools(&clock, &audience("anna", Machine::React)).await;
-    assert!(listed.find_tool("oracle").is_some());
-    test.write("oracle.md", agent("sibyl").as_bytes());
-    clock.advance(Duration::from_secs(5));
-    let listed = tools.list_tools(&clock, &audience("anna", Machine::React)).await;
-    assert!(listed.find_tool("oracle").is_none() && listed.find_tool("sibyl").is_some());
-    assert_eq!(tools.list_problems(&clock, &audience("anna", Machine::React)).await, [""; 0]);
+    test.write("agents/oracle.md", b"no front matter");
+    let (is_known, problems) = update(&world, 20_000).await;
+    assert!(is_known && problems[0].starts_with("@config/agents/oracle.md:1: "), "{problems:?}");
+    test.write("agents/oracle.md", agent("sibyl").as_bytes());
+    assert_eq!(update(&world, 25_000).await, (false, Vec::new()));
+}
+
+/// A folder of the bucket behind a proxy.
+fn behind_proxy(test: &TestFolder) -> (Proxy, LocalWorld) {
+    let mut settings = test.aws().settings().clone();
+    let (proxy, url) = Proxy::start(&settings.endpoints.s3.take().unwrap(), |_| Treatment::Pass);
+    settings.endpoints.s3 = Some(url);
+    settings.timeouts.backoff = Duration::from_millis(2);
+    (proxy, world_over("@config", &Aws::new(settings)))
+}
+
+#[tokio::test]
+async fn a_bucket_that_is_down_or_hangs_leaves_what_was_read_and_is_named() {
+    let test = TestFolder::in_bucket();
+    test.write("djinn.toml", b"[limits]\nuser_runs_at_once = 3\n");
+    test.write("agents/oracle.md", agent("oracle").as_bytes());
+    let (proxy, world) = behind_proxy(&test);
+    let is_ready = || world.configuration.as_ref().unwrap().is_ready();
+    let unreachable = "@config/manifest.json cannot be reached: it is tried again".to_owned();
+    // Never read: nothing is known, and nothing may run.
+    proxy.plan(|_| Treatment::NotDone);
+    assert_eq!(update(&world, 0).await, (false, vec![unreachable.clone()]));
+    assert!(!is_ready());
+    proxy.plan(|_| Treatment::Pass);
+    assert_eq!(update(&world, 5_000).await, (true, Vec::new()));
+    assert!(is_ready());
+    for (nth, treatment) in
+        (2..).zip([(|_| Treatment::NotDone) as fn(&Seen) -> Treatment, |_| Treatment::Hangs])
+    {
+        proxy.plan(treatment);
+        assert_eq!(update(&world, nth * 5_000).await, (true, vec![unreachable.clone()]));
+        assert!(is_ready());
+    }
+}
+
+#[tokio::test]
+async fn files_that_hang_are_read_by_the_next_read_and_the_others_count() {
+    let test = TestFolder::in_bucket();
+    test.write("djinn.toml", b"");
+    test.write("agents/oracle.md", agent("oracle").as_bytes());
+    let (proxy, world) = behind_proxy(&test);
+    assert_eq!(update(&world, 0).await, (true, Vec::new()));
+    test.write("agents/sibyl.md", agent("sibyl").as_bytes());
+    // The manifest is the first request.
+    proxy.plan(|seen| if seen.nth == 0 { Treatment::Pass } else { Treatment::Hangs });
+    let unreachable = "@config/agents/sibyl.md:1: it cannot be reached: it is tried again";
+    assert_eq!(update(&world, 5_000).await, (true, vec![unreachable.to_owned()]));
+    proxy.plan(|_| Treatment::Pass);
+    assert_eq!(update(&world, 10_000).await, (true, Vec::new()));
+}
+
+#[tokio::test]
+async fn any_valid_folder_is_the_same_on_the_disk_and_in_the_bucket() {
+    let test = TestFolder::in_bucket();
+    let places = ["agents/", "agents/en/", "modes/zh/", "prompts/en/react/", "prompts/zh/", ""];
+    let mut seed = 7_u64;
+    let mut next = |bound: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((seed >> 33) % bound).unwrap()
+    };
+    for _ in 0..20 {
+        for _ in 0..next(12) {
+            let place = places[next(6)];
+            let name = if place.is_empty() {
+                "djinn.toml".to_owned()
+            } else {
+                format!("{place}{}.md", ["a", "b-1", "C_d.v2", "z"][next(4)])
+            };
+            let text = ["", "x\r\ny", "价格 🧭\n", "---\nname: a\n---\n"][next(4)].repeat(next(9));
+            test.write(&name, text.as_bytes());
+        }
+        let on_disk = texts_of(&LocalFolder::new(&test.root)).await;
+        assert_eq!(test.read().await, on_disk);
+        if let Some((name, _)) = on_disk.first().filter(|_| next(2) == 0) {
+            test.remove(name);
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! The manifest of a folder whose texts are expensive to list: one object with the name and hash of every
-//! text.
+//! The manifest of a configuration folder whose files are expensive to list: one object with the name and hash of
+//! every file.
 
 use std::collections::BTreeSet;
 
@@ -7,57 +7,22 @@ use djinn_core::id::sha256_hex;
 use serde::{Deserialize, Serialize};
 
 use super::FolderText;
+use super::layout::check_name;
 
 /// The name of the manifest in its folder.
 pub const MANIFEST: &str = "manifest.json";
 
 /// The maximum size of a manifest, in bytes.
-pub const MAX_MANIFEST: usize = 64 * 1024;
+pub const MAX_MANIFEST: usize = 256 * 1024;
 
-/// The maximum number of texts in a manifest.
-pub const MAX_LISTED: usize = 200;
-
-/// The maximum length of a name without its language prefix, in characters.
-const MAX_NAME: usize = 100;
-
-/// The rule for the names of a folder's texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NameDepth {
-    /// `NAME.md`, `en/NAME.md` and `zh/NAME.md`, as for files of agents.
-    Language,
-    /// Up to two folders before the name: `en/GROUP/NAME.md`, as for prompts.
-    Group,
-}
-
-impl NameDepth {
-    fn pattern(self) -> &'static str {
-        match self {
-            Self::Language => "NAME.md, en/NAME.md or zh/NAME.md",
-            Self::Group => "en/GROUP/NAME.md or zh/GROUP/NAME.md",
-        }
-    }
-
-    /// Returns true if a name is valid: within its folder, and not too deep.
-    fn allows(self, name: &str) -> bool {
-        let file = ["en/", "zh/"].into_iter().find_map(|language| name.strip_prefix(language));
-        let Some(stem) = file.unwrap_or(name).strip_suffix(".md") else { return false };
-        let most = match (self, file) {
-            (Self::Language, _) => 1,
-            (Self::Group, Some(_)) => 2,
-            (Self::Group, None) => 3,
-        };
-        (1..=MAX_NAME).contains(&stem.len())
-            && !name.contains("..")
-            && stem.split('/').count() <= most
-            && stem.split('/').all(is_segment)
-    }
-}
+/// The maximum number of texts in a configuration folder.
+pub const MAX_LISTED: usize = 500;
 
 /// A text in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListedText {
-    /// The name below the folder, valid for the folder's [`NameDepth`].
+    /// The name below the folder, valid for [`check_name`].
     pub name: String,
     /// The SHA-256 of the text's bytes, in lower-case hex.
     pub sha256: String,
@@ -75,9 +40,9 @@ pub enum ManifestError {
     /// The manifest lists too many texts.
     #[error("lists {0} files: the limit is {MAX_LISTED}")]
     TooMany(usize),
-    /// A name is invalid for the folder.
-    #[error("lists the file `{0}`, which is not named {1}")]
-    Name(String, &'static str),
+    /// A name is not that of a configuration file; with the rule.
+    #[error("lists the file `{0}`, which {1}")]
+    Name(String, String),
     /// A name is listed more than once.
     #[error("lists `{0}` twice")]
     Twice(String),
@@ -90,12 +55,12 @@ pub enum ManifestError {
 ///
 /// # Errors
 /// Returns [`ManifestError`] if a reader would reject the manifest.
-pub fn list_texts(texts: &[FolderText], depth: NameDepth) -> Result<String, ManifestError> {
+pub fn list_texts(texts: &[FolderText]) -> Result<String, ManifestError> {
     let entries = texts.iter().filter_map(|FolderText { name, text }| {
         let sha256 = sha256_hex(text.as_ref().ok()?.as_bytes());
         Some(ListedText { name: name.clone(), sha256 })
     });
-    write_manifest(entries.collect(), depth)
+    write_manifest(entries.collect())
 }
 
 #[derive(Serialize, Deserialize)]
@@ -108,7 +73,7 @@ struct Manifest {
 ///
 /// # Errors
 /// Returns [`ManifestError`] for the first problem.
-pub fn parse_manifest(bytes: &[u8], depth: NameDepth) -> Result<Vec<ListedText>, ManifestError> {
+pub fn parse_manifest(bytes: &[u8]) -> Result<Vec<ListedText>, ManifestError> {
     if bytes.len() > MAX_MANIFEST {
         return Err(ManifestError::TooLong);
     }
@@ -119,9 +84,7 @@ pub fn parse_manifest(bytes: &[u8], depth: NameDepth) -> Result<Vec<ListedText>,
     }
     let mut names = BTreeSet::new();
     for ListedText { name, sha256 } in &files {
-        if !depth.allows(name) {
-            return Err(ManifestError::Name(shorten_words(name), depth.pattern()));
-        }
+        check_name(name).map_err(|rule| ManifestError::Name(shorten_words(name), rule))?;
         if !is_sha256(sha256) {
             return Err(ManifestError::Hash(name.clone()));
         }
@@ -137,16 +100,11 @@ pub fn parse_manifest(bytes: &[u8], depth: NameDepth) -> Result<Vec<ListedText>,
 ///
 /// # Errors
 /// Returns [`ManifestError`] if a reader would reject the manifest.
-pub fn write_manifest(files: Vec<ListedText>, depth: NameDepth) -> Result<String, ManifestError> {
+pub fn write_manifest(files: Vec<ListedText>) -> Result<String, ManifestError> {
     let json = serde_json::to_string_pretty(&Manifest { files })
         .map_err(|error| ManifestError::Form(error.to_string()))?;
-    parse_manifest(json.as_bytes(), depth)?;
+    parse_manifest(json.as_bytes())?;
     Ok(json + "\n")
-}
-
-fn is_segment(name: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-    !name.is_empty() && !name.starts_with('.') && name.bytes().all(is_allowed)
 }
 
 fn is_sha256(text: &str) -> bool {
@@ -163,7 +121,6 @@ fn shorten_words(words: &str) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::NameDepth::{Group, Language};
     use super::*;
 
     const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -173,66 +130,35 @@ mod tests {
         json!({"files": names.iter().map(file).collect::<Vec<_>>()})
     }
 
-    fn parse(manifest: &[u8]) -> Result<Vec<ListedText>, ManifestError> {
-        parse_manifest(manifest, Language)
-    }
-
-    #[test]
-    fn names_of_prompts_have_two_folders_before_them_at_most() {
-        for name in ["en/react/system.md", "zh/a/b.md", "a.md", "en/a.md", "fr/a/b.md", "a/b.md"] {
-            assert!(Group.allows(name), "{name}");
-        }
-        for name in [
-            "en/a/b/c.md",
-            "a/b/c/d.md",
-            "en/.a/b.md",
-            "en//b.md",
-            "/a/b.md",
-            "../a.md",
-            "en/a/..md",
-            "en/a/b.txt",
-            "en/a b/c.md",
-            "en/",
-            "",
-        ] {
-            assert!(!Group.allows(name), "{name}");
-        }
-        let refused = parse_manifest(listing(&["en/a/b/c.md"]).to_string().as_bytes(), Group);
-        let says =
-            "lists the file `en/a/b/c.md`, which is not named en/GROUP/NAME.md or zh/GROUP/NAME.md";
-        assert_eq!(refused.unwrap_err().to_string(), says);
-    }
-
     #[test]
     fn a_manifest_lists_texts_by_name() {
-        let listed = parse(listing(&["zh/b.md", "a-1_x.v2.md", "en/b.md"]).to_string().as_bytes());
+        let names = ["modes/zh/b.md", "djinn.toml", "agents/en/b.md"];
+        let listed = parse_manifest(listing(&names).to_string().as_bytes());
         let names: Vec<_> = listed.clone().unwrap().into_iter().map(|file| file.name).collect();
-        assert_eq!(names, ["a-1_x.v2.md", "en/b.md", "zh/b.md"]);
-        let written = write_manifest(listed.clone().unwrap(), Language).unwrap();
-        assert_eq!(parse(written.as_bytes()), listed);
-        assert_eq!(parse(br#"{"files": []}"#), Ok(Vec::new()));
+        assert_eq!(names, ["agents/en/b.md", "djinn.toml", "modes/zh/b.md"]);
+        let written = write_manifest(listed.clone().unwrap()).unwrap();
+        assert_eq!(parse_manifest(written.as_bytes()), listed);
+        assert_eq!(parse_manifest(br#"{"files": []}"#), Ok(Vec::new()));
     }
 
     #[test]
-    fn two_hundred_texts_fit_into_a_manifest() {
-        let name = |nth: usize| format!("en/{nth:0>100}.md");
+    fn five_hundred_texts_fit_into_a_manifest() {
+        let name = |nth: usize| format!("prompts/en/{nth:0>100}.md");
         let files =
             |count| (0..count).map(|nth| ListedText { name: name(nth), sha256: HASH.to_owned() });
-        let json = write_manifest(files(MAX_LISTED).collect(), Language).unwrap();
+        let json = write_manifest(files(MAX_LISTED).collect()).unwrap();
         assert!(json.len() <= MAX_MANIFEST, "{}", json.len());
-        assert_eq!(
-            write_manifest(files(201).collect(), Language),
-            Err(ManifestError::TooMany(201))
-        );
+        assert_eq!(write_manifest(files(501).collect()), Err(ManifestError::TooMany(501)));
     }
 
     #[test]
     fn what_is_wrong_with_a_manifest_is_a_sentence() {
         let named = |name: &str| listing(&[name]).to_string();
-        let hashed = |hash: &str| json!({"files": [{"name": "a.md", "sha256": hash}]}).to_string();
-        let long = format!("{}.md", "a".repeat(101));
+        let hashed =
+            |hash: &str| json!({"files": [{"name": "djinn.toml", "sha256": hash}]}).to_string();
+        let long = format!("agents/{}.md", "a".repeat(101));
         let form = "is not a list of files: ";
-        let unnamed = "which is not named NAME.md, en/NAME.md or zh/NAME.md";
+        let unnamed = "which is not named agents/NAME.md, agents/en/NAME.md or agents/zh/NAME.md";
         for (manifest, says) in [
             (String::new(), form),
             ("not JSON".to_owned(), form),
@@ -240,29 +166,20 @@ mod tests {
             ("[]".to_owned(), form),
             ("{}".to_owned(), "missing field `files`"),
             (r#"{"files": [], "more": 1}"#.to_owned(), "unknown field `more`"),
-            (r#"{"files": [{"name": "a.md"}]}"#.to_owned(), "missing field `sha256`"),
-            (r#"{"files": ["a.md"]}"#.to_owned(), form),
-            (named("../a.md"), unnamed),
-            (named("en/../a.md"), unnamed),
-            (named("en/zh/a.md"), unnamed),
-            (named("/etc/a.md"), unnamed),
-            (named("fr/a.md"), unnamed),
-            (named("a\\b.md"), unnamed),
-            (named("a.txt"), unnamed),
-            (named(".md"), unnamed),
-            (named(".hidden.md"), unnamed),
-            (named("a b.md"), unnamed),
-            (named("价格.md"), unnamed),
-            (named("a..md"), "lists the file `a..md`"),
+            (r#"{"files": [{"name": "djinn.toml"}]}"#.to_owned(), "missing field `sha256`"),
+            (r#"{"files": ["djinn.toml"]}"#.to_owned(), form),
+            (named("agents/../a.md"), unnamed),
+            (named("agents/价格.md"), unnamed),
             (named(&long), unnamed),
-            (listing(&["a.md", "a.md"]).to_string(), "lists `a.md` twice"),
-            (listing(&["a.md"; 201]).to_string(), "lists 201 files: the limit is 200"),
-            (hashed(""), "has no SHA-256 of `a.md` in lower-case hex"),
-            (hashed(&HASH.to_uppercase()), "has no SHA-256 of `a.md`"),
-            (hashed(&HASH[1..]), "has no SHA-256 of `a.md`"),
-            (" ".repeat(MAX_MANIFEST + 1), "has more than 65536 bytes"),
+            (named("../a.md"), "which is neither djinn.toml nor a file in "),
+            (listing(&["djinn.toml", "djinn.toml"]).to_string(), "lists `djinn.toml` twice"),
+            (listing(&["djinn.toml"; 501]).to_string(), "lists 501 files: the limit is 500"),
+            (hashed(""), "has no SHA-256 of `djinn.toml` in lower-case hex"),
+            (hashed(&HASH.to_uppercase()), "has no SHA-256 of `djinn.toml`"),
+            (hashed(&HASH[1..]), "has no SHA-256 of `djinn.toml`"),
+            (" ".repeat(MAX_MANIFEST + 1), "has more than 262144 bytes"),
         ] {
-            let error = parse(manifest.as_bytes()).unwrap_err().to_string();
+            let error = parse_manifest(manifest.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(says) && error.len() < 250, "{manifest}: {error}");
             assert!(!error.contains('\n'), "{error}");
         }

@@ -54,15 +54,4 @@ pub trait ToolSource: Send + Sync {
     fn is_same_for_all(&self) -> bool {
         false
     }
-
-    /// Returns true if the tools are agents, which may be modes.
-    fn lists_agents(&self) -> bool {
-        false
-    }
-
-    /// Returns the problems of the last read with the texts behind the tools, as sentences for clients too.
-    /// `None` for a source without problem reports: such a source is not read at a run's start.
-    fn list_problems(&self) -> Option<Vec<String>> {
-        None
-    }
 }

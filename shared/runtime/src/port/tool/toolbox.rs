@@ -30,7 +30,7 @@ pub struct Toolbox {
     own: Arc<BTreeMap<String, Arc<dyn Tool>>>,
     sources: Vec<Arc<SourceCache>>,
     offered_agents: OfferedAgents,
-    shipped_modes: Vec<Arc<dyn Tool>>,
+    agents: Arc<[Arc<dyn Tool>]>,
     sources_fresh: Duration,
 }
 
@@ -40,7 +40,7 @@ impl Default for Toolbox {
             own: Arc::default(),
             sources: Vec::new(),
             offered_agents: OfferedAgents::default(),
-            shipped_modes: Vec::new(),
+            agents: Arc::default(),
             sources_fresh: FRESH,
         }
     }
@@ -85,10 +85,16 @@ impl Toolbox {
         Self { offered_agents, ..self }
     }
 
-    /// Sets the modes of a deployment whose sources list none. A source's agent replaces the mode of its name.
+    /// Sets the deployment's agents, modes included. A tool of the same name from elsewhere is offered instead.
     #[must_use]
-    pub fn with_shipped_modes(self, shipped_modes: Vec<Arc<dyn Tool>>) -> Self {
-        Self { shipped_modes, ..self }
+    pub fn with_agents(self, agents: Arc<[Arc<dyn Tool>]>) -> Self {
+        Self { agents, ..self }
+    }
+
+    /// Returns the deployment's agents.
+    #[must_use]
+    pub fn agents(&self) -> &Arc<[Arc<dyn Tool>]> {
+        &self.agents
     }
 
     /// Sets the lifetime of a source's cached answer (default 5 s).
@@ -106,6 +112,12 @@ impl Toolbox {
     /// Returns the deployment's own tools, by name.
     pub fn own_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.own.values()
+    }
+
+    /// Returns the names of the deployment's own tools.
+    #[must_use]
+    pub fn own_tool_names(&self) -> BTreeSet<String> {
+        self.own.keys().cloned().collect()
     }
 
     /// Returns the specs of the own tools, in the order of their names.
@@ -131,7 +143,6 @@ impl Toolbox {
     pub async fn list_tools<C: Clock>(&self, clock: &C, audience: &ToolAudience) -> AvailableTools {
         let mut available = AvailableTools {
             tools: BTreeMap::clone(&self.own),
-            shipped_modes: self.shipped_modes.clone(),
             is_complete: true,
             offered_agents: self.offered_agents.clone(),
         };
@@ -143,38 +154,17 @@ impl Toolbox {
                 None => available.is_complete = false,
             }
         }
+        available.add_tools("agents", &self.agents);
         available
     }
 
-    /// Returns the agents that users can start, in the order of their names. Reads only sources of agents.
-    pub async fn list_modes<C: Clock>(
-        &self,
-        clock: &C,
-        audience: &ToolAudience,
-        language: Language,
-    ) -> Vec<AgentSpec> {
-        let mut tools = self.shipped_modes.clone();
-        for cache in self.sources.iter().filter(|cache| cache.source().lists_agents()) {
-            let listing = cache.list_tools(clock, self.sources_fresh, audience).await;
-            tools.extend(listing.iter().flat_map(|listed| listed.iter().cloned()));
-        }
-        let by_name: BTreeMap<String, Arc<dyn Tool>> =
-            tools.into_iter().map(|tool| (tool.spec(language).name, tool)).collect();
-        let agents = by_name.into_values().filter_map(|tool| tool.agent(language));
-        agents.filter(|agent| agent.entry).collect()
-    }
-
-    /// Returns the current problems with the texts behind the sources' tools. Reads only sources with problem
-    /// reports.
-    pub async fn list_problems<C: Clock>(&self, clock: &C, audience: &ToolAudience) -> Vec<String> {
-        let mut problems = Vec::new();
-        for cache in &self.sources {
-            if cache.source().list_problems().is_some() {
-                cache.list_tools(clock, self.sources_fresh, audience).await;
-                problems.extend(cache.source().list_problems().unwrap_or_default());
-            }
-        }
-        problems
+    /// Returns the agents that users can start, in the order of their names.
+    #[must_use]
+    pub fn list_modes(&self, language: Language) -> Vec<AgentSpec> {
+        let agents = self.agents.iter().filter_map(|tool| tool.agent(language));
+        let by_name: BTreeMap<String, AgentSpec> =
+            agents.map(|agent| (agent.name.clone(), agent)).collect();
+        by_name.into_values().filter(|agent| agent.entry).collect()
     }
 }
 
@@ -182,8 +172,6 @@ impl Toolbox {
 #[derive(Clone, Default)]
 pub struct AvailableTools {
     tools: BTreeMap<String, Arc<dyn Tool>>,
-    /// The modes that exist if no source lists a mode of the same name.
-    shipped_modes: Vec<Arc<dyn Tool>>,
     is_complete: bool,
     offered_agents: OfferedAgents,
 }
@@ -230,11 +218,6 @@ impl AvailableTools {
             return Vec::new();
         }
         let has_all = names.iter().any(|name| name == ALL_TOOLS);
-        let shipped_modes = self.shipped_modes.iter();
-        let by_name: BTreeMap<String, &Arc<dyn Tool>> = shipped_modes
-            .map(|mode| (mode.spec(language).name, mode))
-            .chain(self.tools.iter().map(|(name, tool)| (name.clone(), tool)))
-            .collect();
         let can_follow = |tool: &dyn Tool| {
             let next = tool.agent(language);
             next.is_some_and(|next| {
@@ -242,7 +225,7 @@ impl AvailableTools {
                 names.contains(&next.name) || (has_all && is_free_mode && next.name != agent.name)
             })
         };
-        let next_agents = by_name.into_values().filter(|tool| can_follow(&***tool));
+        let next_agents = self.tools.values().filter(|tool| can_follow(&***tool));
         next_agents.map(|tool| to_hand_over(tool.spec(language))).collect()
     }
 
@@ -259,9 +242,7 @@ impl AvailableTools {
     /// Returns the tool of this name.
     #[must_use]
     pub fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let is_it = |mode: &&Arc<dyn Tool>| mode.spec(Language::En).name == name;
-        let listed = self.tools.get(name);
-        listed.or_else(|| self.shipped_modes.iter().find(is_it)).cloned()
+        self.tools.get(name).cloned()
     }
 
     /// Returns true if every source has answered at least once.

@@ -15,7 +15,6 @@ use crate::port::admission::{Admission, AdmissionError};
 use crate::port::clock::Clock;
 use crate::port::journal::{CreateResult, Journals, Lease, NewRun, SessionView};
 use crate::port::model::Model;
-use crate::port::tool::ToolAudience;
 use crate::port::{RunKey, UserKey};
 use crate::question::UserQuestion;
 use crate::serve::access::has_share_ended;
@@ -51,7 +50,7 @@ pub(super) async fn create_run<P: Ports>(
     let attachment_files = Box::pin(attach_files(ports, &question)).await?;
     let now_ms = ports.clock().now_ms();
     let mut warnings = question.spec.warnings.clone();
-    warnings.extend(Box::pin(list_warnings(ports, &question.spec)).await);
+    warnings.extend(list_warnings(ports));
     let files = to_file_list(&view.files, &attachment_files);
     let attachments = attachment_files.into_iter().map(|(_, attachment)| attachment).collect();
     let spec = complete_spec(ports, question, view);
@@ -120,10 +119,10 @@ const MAX_WARNINGS: usize = 20;
 const MAX_WARNING: usize = 300;
 
 /// Returns warnings for clients about the deployment's broken files.
-async fn list_warnings<P: Ports>(ports: &P, spec: &RunSpec) -> Vec<String> {
-    let of_tools = ports.tools().list_problems(ports.clock(), &ToolAudience::of(spec)).await;
-    let problems = ports.configuration_problems().to_vec().into_iter().chain(of_tools);
-    problems.take(MAX_WARNINGS).map(|text| text.chars().take(MAX_WARNING).collect()).collect()
+fn list_warnings<P: Ports>(ports: &P) -> Vec<String> {
+    let problems = ports.configuration_problems();
+    let problems = problems.iter().take(MAX_WARNINGS);
+    problems.map(|text| text.chars().take(MAX_WARNING).collect()).collect()
 }
 
 /// Adds the facts about the deployment and the session to the spec of a question.

@@ -1,46 +1,22 @@
-use std::sync::Mutex;
-
 use djinn_core::language::Language::{En, Zh};
-use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::prompt::{FILE_MISSING, Prompts, REACT_SYSTEM, STYLE_TABLE};
 use serde_json::json;
 
 use super::*;
 
-/// A folder whose texts a test sets.
-struct TestFolder {
-    path: &'static str,
-    texts: Mutex<Result<Vec<FolderText>, TextFolderError>>,
+/// The texts of a configuration folder with these prompts.
+fn texts(prompts: &[(&str, &str)]) -> Vec<FolderText> {
+    let text = |(name, text): &(&str, &str)| FolderText {
+        name: format!("prompts/{name}"),
+        text: Ok((*text).into()),
+    };
+    prompts.iter().map(text).collect()
 }
 
-impl TestFolder {
-    fn new(path: &'static str, texts: &[(&str, &str)]) -> Arc<Self> {
-        let folder = Arc::new(Self { path, texts: Mutex::new(Ok(Vec::new())) });
-        folder.set_texts(texts);
-        folder
-    }
-
-    fn set_texts(&self, texts: &[(&str, &str)]) {
-        let text = |(name, text): &(&str, &str)| FolderText {
-            name: (*name).to_owned(),
-            text: Ok((*text).into()),
-        };
-        *self.texts.lock().unwrap() = Ok(texts.iter().map(text).collect());
-    }
-}
-
-impl TextFolder for TestFolder {
-    fn path(&self) -> String {
-        self.path.to_owned()
-    }
-
-    fn read_at_start(&self) -> Option<Result<Vec<FolderText>, TextFolderError>> {
-        Some(self.texts.lock().unwrap().clone())
-    }
-
-    fn read_texts(&self) -> BoxFuture<'_, Result<Vec<FolderText>, TextFolderError>> {
-        Box::pin(async { self.texts.lock().unwrap().clone() })
-    }
+/// The problem of one prompt.
+fn problem_of(name: &str, text: &str) -> Option<String> {
+    let (_, problems) = PromptFiles::default().read("own", &texts(&[(name, text)]));
+    problems.first().map(ToString::to_string)
 }
 
 #[test]
@@ -58,7 +34,7 @@ fn what_is_wrong_with_a_prompt_is_said_with_file_line_and_rule() {
             "1: there is no prompt `react/sytem`: did you mean `react/system`?",
         ),
         ("en/system.md", "", "1: there is no prompt `system`: prompts/README.md lists them"),
-        ("en/agents/writer.md", "", "1: a file of an agent lies in a folder of `DJINN_AGENTS`"),
+        ("en/agents/writer.md", "", "1: an agent's file lies in the folder `agents`"),
         (
             "zh/frame/untrusted.md",
             "{{ text }}",
@@ -100,10 +76,8 @@ fn what_is_wrong_with_a_prompt_is_said_with_file_line_and_rule() {
             "3: the section `fles` is of no parameter; there are ",
         ),
     ] {
-        let folder = TestFolder::new("own", &[(name, text)]);
-        let refused = PromptSource::open(vec![folder]).err().map(|error| error.to_string());
-        let refused = refused.unwrap_or_else(|| format!("{name} is taken: {text}"));
-        assert!(refused.starts_with(&format!("own/{name}:{says}")), "{refused}");
+        let refused = problem_of(name, text).unwrap_or_else(|| format!("{name} is taken: {text}"));
+        assert!(refused.starts_with(&format!("own/prompts/{name}:{says}")), "{refused}");
     }
 }
 
@@ -112,44 +86,31 @@ fn every_prompt_of_ours_can_stand_in_its_own_place() {
     for language in [En, Zh] {
         for fragment in ALL.iter().filter(|fragment| fragment.name != FRAME.name) {
             let name = format!("{}/{}.md", language.as_str(), fragment.name);
-            let folder = TestFolder::new("own", &[(&name, fragment.template(language))]);
-            let refused = PromptSource::open(vec![folder]).err().map(|error| error.to_string());
-            assert_eq!(refused, None);
+            assert_eq!(problem_of(&name, fragment.template(language)), None);
         }
     }
 }
 
-#[tokio::test]
-async fn of_two_folders_the_later_counts_and_a_broken_file_stays_as_it_was() {
+#[test]
+fn an_invalid_file_stays_as_it_was_and_a_removed_one_is_ours() {
     let style = "en/style/table.md";
-    let first = TestFolder::new("one", &[(style, "One."), ("README.md", "{{ nothing }}")]);
-    let second = TestFolder::new("two", &[]);
-    let folders: Vec<Arc<dyn TextFolder>> = vec![first.clone(), second.clone()];
-    let (source, own) = PromptSource::open(folders).unwrap();
-    let prompts = Prompts::default();
-    let told = |own: OwnPrompts| {
+    let (mut files, prompts) = (PromptFiles::default(), Prompts::default());
+    let ours = prompts.render(En, STYLE_TABLE, ());
+    for (own, rendered, count) in [
+        (&[][..], ours.as_str(), 0),
+        (&[(style, "{{ One }}")], &ours, 1),
+        (&[(style, "One.")], "One.", 0),
+        (&[(style, "{{ Two }}")], "One.", 1),
+        (&[(style, "Two.")], "Two.", 0),
+        (&[], &ours, 0),
+    ] {
+        let (own, problems) = files.read("own", &texts(own));
         prompts.replace_own(own);
-        prompts.render(En, STYLE_TABLE, ())
-    };
-    let ours = Prompts::default().render(En, STYLE_TABLE, ());
-    assert_eq!(told(own), "One.");
-    second.set_texts(&[(style, "Two.")]);
-    assert_eq!(told(source.read_prompts().await), "Two.");
-    assert_eq!(source.list_problems(), [""; 0]);
-    second.set_texts(&[(style, "{{ Two }}")]);
-    assert_eq!(told(source.read_prompts().await), "Two.");
-    assert_eq!(source.list_problems().len(), 1);
-    let gone = TextFolderError("the folder two cannot be read: gone".to_owned());
-    second.set_texts(&[(style, "Three.")]);
-    assert_eq!(told(source.read_prompts().await), "Three.");
-    *second.texts.lock().unwrap() = Err(gone.clone());
-    assert_eq!(told(source.read_prompts().await), "Three.");
-    assert_eq!(source.list_problems(), [gone.to_string()]);
-    second.set_texts(&[]);
-    assert_eq!(told(source.read_prompts().await), "One.");
-    first.set_texts(&[]);
-    assert_eq!(told(source.read_prompts().await), ours);
-    assert_eq!(source.list_problems(), [""; 0]);
+        assert_eq!(
+            (prompts.render(En, STYLE_TABLE, ()).as_str(), problems.len()),
+            (rendered, count)
+        );
+    }
 }
 
 #[test]

@@ -1,0 +1,172 @@
+//! The names of files in a configuration folder.
+
+use djinn_core::language::Language;
+use djinn_settings::FILE_NAME;
+
+use super::FolderText;
+
+/// The maximum length of a file's name without its folder and language, in characters.
+const MAX_NAME: usize = 100;
+
+/// The file that every folder may have, for people.
+pub const README: &str = "README.md";
+
+/// A folder of the configuration folder, with texts for both languages: `NAME.md`, `en/NAME.md` and `zh/NAME.md`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FolderLayout {
+    /// The name in the configuration folder.
+    pub name: &'static str,
+    /// The ending of every text, without a dot.
+    pub ending: &'static str,
+    /// True if texts lie in groups below their language: `en/GROUP/NAME.md`.
+    pub has_groups: bool,
+}
+
+/// The agents.
+pub const AGENTS: FolderLayout = FolderLayout { name: "agents", ending: "md", has_groups: false };
+
+/// The agents that users start, unless their files say otherwise.
+pub const MODES: FolderLayout = FolderLayout { name: "modes", ending: "md", has_groups: false };
+
+/// The prompts in place of ours.
+pub const PROMPTS: FolderLayout = FolderLayout { name: "prompts", ending: "md", has_groups: true };
+
+/// Every folder of a configuration folder.
+pub const FOLDERS: &[FolderLayout] = &[AGENTS, MODES, PROMPTS];
+
+impl FolderLayout {
+    /// Returns the texts of this folder, each with its name below the folder.
+    pub fn texts_of<'a>(
+        &self,
+        texts: &'a [FolderText],
+    ) -> impl Iterator<Item = (&'a str, &'a FolderText)> {
+        let named = |text: &'a FolderText| Some((self.name_below(&text.name)?, text));
+        texts.iter().filter_map(named)
+    }
+
+    /// Returns the name of a file below this folder; `None` for a file elsewhere.
+    fn name_below<'a>(&self, name: &'a str) -> Option<&'a str> {
+        name.strip_prefix(self.name)?.strip_prefix('/')
+    }
+
+    /// Returns the form of the names in this folder.
+    fn pattern(&self) -> String {
+        let Self { name, ending, has_groups } = self;
+        if *has_groups {
+            format!("{name}/en/GROUP/NAME.{ending} or {name}/zh/GROUP/NAME.{ending}")
+        } else {
+            format!("{name}/NAME.{ending}, {name}/en/NAME.{ending} or {name}/zh/NAME.{ending}")
+        }
+    }
+
+    /// Returns true if a name below this folder is valid.
+    fn allows(&self, name: &str) -> bool {
+        let (language, file) = split_language(name);
+        let Some(stem) = file.strip_suffix(self.ending).and_then(|stem| stem.strip_suffix('.'))
+        else {
+            return false;
+        };
+        let most = if self.has_groups && language.is_some() { 2 } else { 1 };
+        (1..=MAX_NAME).contains(&stem.len())
+            && !name.contains("..")
+            && stem.split('/').count() <= most
+            && stem.split('/').all(is_segment)
+    }
+}
+
+/// Splits the language from a name below a folder; `None` for a text in both languages.
+#[must_use]
+pub fn split_language(name: &str) -> (Option<Language>, &str) {
+    let languages = [Language::En, Language::Zh].into_iter();
+    let mut found = languages.filter_map(|language| {
+        Some((language, name.strip_prefix(language.as_str())?.strip_prefix('/')?))
+    });
+    found.next().map_or((None, name), |(language, name)| (Some(language), name))
+}
+
+/// Checks that a file of this name is read: `djinn.toml`, or a text of one of the [`FOLDERS`].
+///
+/// # Errors
+/// Returns the valid names, as the rest of a sentence.
+pub fn check_name(name: &str) -> Result<(), String> {
+    if name == FILE_NAME {
+        return Ok(());
+    }
+    let folder = FOLDERS.iter().find_map(|folder| Some((folder, folder.name_below(name)?)));
+    match folder {
+        Some((folder, name)) if folder.allows(name) => Ok(()),
+        Some((folder, _)) => Err(format!("is not named {}", folder.pattern())),
+        None => {
+            let folders: Vec<String> =
+                FOLDERS.iter().map(|folder| format!("{}/", folder.name)).collect();
+            Err(format!("is neither {FILE_NAME} nor a file in {}", folders.join(", ")))
+        }
+    }
+}
+
+fn is_segment(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    !name.is_empty() && !name.starts_with('.') && name.bytes().all(is_allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_djinn_toml_and_texts_of_the_folders() {
+        for name in [
+            "djinn.toml",
+            "agents/a.md",
+            "agents/a-1_x.v2.md",
+            "agents/en/a.md",
+            "modes/zh/a.md",
+            "prompts/en/react/system.md",
+            "prompts/zh/a.md",
+            "prompts/a.md",
+        ] {
+            assert_eq!(check_name(name), Ok(()), "{name}");
+        }
+        let agents = "is not named agents/NAME.md, agents/en/NAME.md or agents/zh/NAME.md";
+        let prompts = "is not named prompts/en/GROUP/NAME.md or prompts/zh/GROUP/NAME.md";
+        let elsewhere = "is neither djinn.toml nor a file in agents/, modes/, prompts/";
+        let long = format!("agents/{}.md", "a".repeat(101));
+        for (name, says) in [
+            ("agents/../a.md", agents),
+            ("agents/en/../a.md", agents),
+            ("agents/en/zh/a.md", agents),
+            ("agents//etc/a.md", agents),
+            ("agents/fr/a.md", agents),
+            ("agents/a\\b.md", agents),
+            ("agents/a.txt", agents),
+            ("agents/amd", agents),
+            ("agents/.md", agents),
+            ("agents/.hidden.md", agents),
+            ("agents/a b.md", agents),
+            ("agents/价格.md", agents),
+            ("agents/a..md", agents),
+            (&long, agents),
+            ("prompts/en/a/b/c.md", prompts),
+            ("prompts/a/b.md", prompts),
+            ("prompts/en/.a/b.md", prompts),
+            ("prompts/en//b.md", prompts),
+            ("prompts/en/", prompts),
+            ("agent/a.md", elsewhere),
+            ("a.md", elsewhere),
+            ("/agents/a.md", elsewhere),
+            ("agents", elsewhere),
+            ("djinn.json", elsewhere),
+            ("", elsewhere),
+        ] {
+            assert_eq!(check_name(name), Err(says.to_owned()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_language_is_the_first_folder_of_a_name() {
+        assert_eq!(split_language("en/a.md"), (Some(Language::En), "a.md"));
+        assert_eq!(split_language("zh/a/b.md"), (Some(Language::Zh), "a/b.md"));
+        assert_eq!(split_language("english/a.md"), (None, "english/a.md"));
+        assert_eq!(split_language("a.md"), (None, "a.md"));
+    }
+}

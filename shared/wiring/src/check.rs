@@ -1,0 +1,103 @@
+//! The check of a configuration folder before it is used.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use djinn_aws::Aws;
+use djinn_runtime::configuration::Variables;
+use djinn_runtime::port::secret::NoSecrets;
+use djinn_runtime::port::text_folder::{FolderText, list_texts};
+use djinn_settings::table::model::MODELS;
+use djinn_settings::table::tools::OFFERED_AGENTS;
+use djinn_settings::{InvalidSetting, PREFIX};
+use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
+use djinn_tools::local_folder::LocalFolder;
+use djinn_tools::prompt_files::PromptFiles;
+
+use crate::WiringError;
+use crate::configuration::{parse_configured, read_offered_agents};
+use crate::configuration_folder::{ConfigurationFolder, parse_settings};
+use crate::djinn::{Djinn, SettingsCheck};
+
+/// A valid configuration folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedFolder {
+    /// The names of all files, in order: `agents/pricing.md`.
+    pub files: Vec<String>,
+    /// The manifest, as a file.
+    pub manifest: String,
+}
+
+/// Checks the files of a local configuration folder, alone and together, for a deployment. Its agents may also use
+/// `further_tools`. Keys of models are not looked up.
+///
+/// # Errors
+/// Returns a sentence for each problem, with file and line.
+pub fn check_folder(
+    djinn: &Djinn,
+    path: &Path,
+    further_tools: &[String],
+) -> Result<CheckedFolder, Vec<String>> {
+    let folder = LocalFolder::new(path);
+    let texts = folder.read_now().map_err(|error| vec![error.to_string()])?;
+    let path = path.display().to_string();
+    let mut problems: Vec<String> =
+        folder.list_unread().map_err(|error| vec![error.to_string()])?;
+    let mut tools = list_tools(djinn).map_err(|error| vec![error.to_string()])?;
+    tools.extend(further_tools.iter().cloned());
+    let reading = AgentFiles::new(tools).read(&path, &texts);
+    problems.extend(check_settings(&path, &texts, djinn.settings_check(), |variables| {
+        let offered = read_offered_agents(&**variables);
+        find_unknown_agent(&offered, &reading.agents)
+            .map(|problem| OFFERED_AGENTS.problem(&problem))
+    }));
+    let (_, in_prompts) = PromptFiles::default().read(&path, &texts);
+    let in_files = reading.problems.into_iter().chain(in_prompts);
+    problems.extend(in_files.map(|problem| problem.to_string()));
+    let manifest = match list_texts(&texts) {
+        Ok(manifest) if problems.is_empty() => manifest,
+        Ok(_) => return Err(problems),
+        Err(error) => {
+            problems.push(format!("{path}: the manifest {error}"));
+            return Err(problems);
+        }
+    };
+    Ok(CheckedFolder { files: texts.into_iter().map(|text| text.name).collect(), manifest })
+}
+
+/// Returns the names of the tools that agents of a deployment may use.
+fn list_tools(djinn: &Djinn) -> Result<BTreeSet<String>, WiringError> {
+    // Nothing is stored or called by a check.
+    let aws = Aws::new(djinn_aws::Settings::new("check", "check"));
+    let toolbox = djinn.build_toolbox(&djinn.make_parts(&|_| None, &aws, &Arc::default()))?;
+    Ok(toolbox.own_tool_names())
+}
+
+/// Returns the problems of single fields, or else the first problem between fields and with agents.
+fn check_settings(
+    path: &str,
+    texts: &[FolderText],
+    check: SettingsCheck,
+    check_agents: impl FnOnce(&Variables) -> Option<InvalidSetting>,
+) -> Vec<String> {
+    let nothing: Variables = Arc::new(|_| None);
+    let document = match parse_settings(path, texts, &nothing) {
+        Ok(document) => Arc::new(document),
+        Err(problems) => return problems,
+    };
+    let fields = Arc::clone(&document);
+    let variables: Variables = Arc::new(move |name| {
+        if name.starts_with(PREFIX) {
+            return fields.find_text(name).map(str::to_owned);
+        }
+        // A variable that holds the key of a model.
+        fields.find_text(MODELS.name).map(|_| "set".to_owned())
+    });
+    let problem = match parse_configured(Arc::clone(&variables), NoSecrets, check) {
+        Ok(_) => check_agents(&variables).map(WiringError::from),
+        Err(error) => Some(error),
+    };
+    let problem = problem.map(|error| ConfigurationFolder::locate(&document, error));
+    problem.into_iter().map(|problem| problem.to_string()).collect()
+}
