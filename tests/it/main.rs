@@ -91,4 +91,5 @@ mod urls;
 mod users;
 mod viewer;
 mod web;
+mod workflows;
 mod world;

@@ -33,6 +33,7 @@ mod settings;
 mod slots;
 mod unknown;
 mod user_stream;
+mod workflow_choice;
 
 use std::sync::Arc;
 

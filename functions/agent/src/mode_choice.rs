@@ -14,6 +14,9 @@ use serde_json::{Map, Value};
 
 use crate::agent::Agent;
 use crate::api_error::ApiError;
+use crate::workflow_choice::{
+    complete_modes, find_workflow, requires_task, runs_any_workflow, take_argument_lines,
+};
 
 /// The mode that a request selects; `None` selects the default.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +33,7 @@ pub(crate) enum ModeChoice {
 pub(crate) fn list_modes<P: Ports>(agent: &Agent<P>, language: Language) -> Vec<AgentSpec> {
     let default_mode = &agent.settings.run.mode;
     let mut modes = agent.ports.tools().list_modes(language);
+    complete_modes(&mut modes);
     modes.sort_by_key(|mode| mode.name != *default_mode);
     modes
 }
@@ -41,7 +45,7 @@ impl ModeChoice {
     /// Returns `unknown_agent` with the existing modes and a near miss.
     pub(crate) fn find(
         self,
-        modes: Vec<AgentSpec>,
+        modes: &[AgentSpec],
         default_mode: &str,
     ) -> Result<AgentSpec, ApiError> {
         let names: Vec<String> = modes.iter().map(|mode| format!("`{}`", mode.name)).collect();
@@ -64,13 +68,13 @@ impl ModeChoice {
             Self::Name(_) | Self::DeepThink(_) => ("mode", names),
             Self::AgentType(_) => ("agentType", numbers),
         };
-        let is_selected = |mode: &AgentSpec| match &self {
+        let is_selected = |mode: &&AgentSpec| match &self {
             Self::Name(Some(name)) => mode.name == *name,
             Self::AgentType(Some(number)) => has_number(mode, *number),
             Self::DeepThink(true) => has_number(mode, i64::from(agent_type_of_page(true))),
             Self::DeepThink(false) | Self::Name(None) | Self::AgentType(None) => is_default(mode),
         };
-        modes.into_iter().find(is_selected).ok_or_else(|| {
+        modes.iter().find(is_selected).cloned().ok_or_else(|| {
             let hint = near_miss.map(|name| format!("did you mean `{name}`? "));
             let detail = format!("{}there are {}", hint.unwrap_or_default(), join_words(&words));
             ApiError::from(Failure::new(ErrorCode::UnknownAgent, detail)).with_field(field)
@@ -161,22 +165,41 @@ impl QuestionArguments {
         &self.arguments
     }
 
-    /// Sets the mode of a question, with the arguments and their defaults.
+    /// Sets the mode of a question, with the arguments and their defaults. A mode that runs any workflow becomes the
+    /// workflow that the question names. In protocols without arguments (`has_arguments` false), lines of the question
+    /// are arguments.
     ///
     /// # Errors
     /// Returns `invalid_field` for the first argument that the mode's parameters do not allow.
     pub(crate) fn set_mode(
         self,
-        mode: AgentSpec,
+        mut mode: AgentSpec,
+        modes: &[AgentSpec],
         question: &mut UserQuestion,
+        has_arguments: bool,
     ) -> Result<(), ApiError> {
-        let spec = &mut question.spec;
         let mut arguments = self.arguments;
+        if runs_any_workflow(&mode) {
+            mode = find_workflow(modes, &mut arguments, question)?;
+        }
+        if mode.workflow.is_some() && !has_arguments {
+            take_argument_lines(&mode, &mut arguments, question);
+        }
+        let spec = &mut question.spec;
         let has_task = mode.parameters.pointer("/properties/task").is_some();
         if has_task && !self.is_question_made {
             arguments.insert(TASK_ARGUMENT.to_owned(), spec.question.clone().into());
         }
-        if let Some(found) = find_parameter_violation(&mode.parameters, &arguments) {
+        if mode.workflow.is_some() && self.is_question_made && requires_task(&mode) {
+            let field = format!("{ARGUMENTS}.{TASK_ARGUMENT}");
+            return Err(ApiError::invalid_field(field, "is missing"));
+        }
+        let mut parameters = mode.parameters.clone();
+        if let Some(members) = parameters.as_object_mut().filter(|_| mode.workflow.is_some()) {
+            // A workflow may ask for missing arguments.
+            members.remove("required");
+        }
+        if let Some(found) = find_parameter_violation(&parameters, &arguments) {
             let path = if found.path.is_empty() {
                 ARGUMENTS.to_owned()
             } else {

@@ -110,8 +110,9 @@ impl Settings {
 impl Settings {
     /// Returns the settings of human requests for a mode.
     #[must_use]
-    pub fn human_settings(&self, mode: &str) -> HumanSettings {
-        self.human_requests.get(mode).unwrap_or(&self.run.human).clone()
+    pub fn human_settings(&self, mode: &str, group: &str) -> HumanSettings {
+        let own = self.human_requests.get(mode).or_else(|| self.human_requests.get(group));
+        own.unwrap_or(&self.run.human).clone()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Agent files: Markdown with YAML front matter, as coding agents use them. The files are read and checked at
 //! the start. A fault therefore causes a message with file and line, never a failed run.
 //!
+//! [`read_workflow`] parses the file of a workflow, and [`check_workflows`] checks workflows with the agents.
+//!
 //! [`read_agent`] parses one file; [`check_agents`] checks all files together. [`check_arguments`] and
 //! [`check_answer`] validate a call of an agent against its file. [`check_replacement`] checks templates that
 //! replace the built-in templates.
@@ -19,6 +21,7 @@ mod shipped;
 mod template;
 mod template_words;
 mod tool_rules;
+mod workflow;
 mod yaml;
 
 pub use check::{RESERVED_NAMES, check_agents, check_part};
@@ -32,3 +35,4 @@ pub use schema::{
 };
 pub use shipped::shipped_agents;
 pub use template::MAX_PROMPT;
+pub use workflow::{ReadWorkflow, check_workflows, read_workflow};

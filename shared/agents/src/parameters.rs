@@ -48,9 +48,14 @@ const TEMPLATE_WORDS: [&str; 31] = [
 
 /// Returns the parameters of an agent: its own, or the single text `task`.
 pub(crate) fn read_parameters(fields: &Fields, language: Language) -> Result<Value, Fault> {
-    let Some(entry) = fields.find_entry("parameters") else {
-        return Ok(default_parameters(language));
-    };
+    match fields.find_entry("parameters") {
+        Some(entry) => read_own_parameters(entry),
+        None => Ok(default_parameters(language)),
+    }
+}
+
+/// Returns the parameters in a schema of `type: object`.
+pub(crate) fn read_own_parameters(entry: &KeyEntry) -> Result<Value, Fault> {
     let schema = read_schema(entry)?;
     let line = |pointer: &str| entry.node.find_line(pointer).unwrap_or(entry.line);
     if schema.get("type").and_then(Value::as_str) != Some("object") {

@@ -101,7 +101,7 @@ pub fn read_agent(file: &AgentFile<'_>) -> Result<ReadAgent, FileProblem> {
 
 fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let parts = split_file(file.text)?;
-    let (entries, ignored) = sort_keys(read_mapping(&parts.front_matter)?)?;
+    let (entries, ignored) = sort_keys(read_mapping(&parts.front_matter, "the front matter")?)?;
     let fields = Fields::new(entries);
     let name = read_name(&fields)?;
     let description = read_description(&fields)?;
@@ -116,7 +116,9 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let answer = read_answer(&fields, &parameters, after.is_some())?;
     let max_steps = fields.read_number("max_steps", 1..=MAX_STEPS)?;
     let first_tool = fields.read_text("first_tool", "the name of one of `tools`")?;
-    let machines = Machine::ALL.map(|machine| (machine.as_str(), machine));
+    // Workflows work only at the root of a tree.
+    let machines = Machine::ALL.into_iter().filter(|machine| entry || !machine.has_workflow());
+    let machines: Vec<_> = machines.map(|machine| (machine.as_str(), machine)).collect();
     let machine = fields.read_word("mode", &machines)?.unwrap_or_default();
     refuse_beside_plan(&fields, machine, &answer)?;
     refuse_form(&fields, &answer)?;
@@ -149,6 +151,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         tool_choice,
         stop_at,
         hands_over,
+        workflow: None,
     };
     check_prompt(&spec.prompt, parts.prompt_line, &spec.parameters)?;
     let warn = |fault: Fault| fault.into_problem(file.path).to_string();
@@ -180,16 +183,22 @@ impl EntryKeys {
             let rule = format!("`{key}` is only allowed with `entry: true`");
             return Err(Fault::new(fields.line_of(key), rule));
         }
-        let title = fields.read_text("title", "a text of 1 to 100 characters")?;
-        if let Some(title) = title.filter(|title| title.chars().nth(MAX_TITLE).is_some()) {
-            let characters = title.chars().count();
-            let rule = format!("`title` has {characters} characters: the limit is {MAX_TITLE}");
-            return Err(Fault::new(fields.line_of("title"), rule));
-        }
+        let title = read_title(fields)?;
         let agent_type = fields.read_number("agent_type", 1..=MAX_AGENT_TYPE)?;
         let agent_type = agent_type.and_then(|number| u16::try_from(number).ok());
-        Ok(Self { entry, title: title.map(str::to_owned), agent_type })
+        Ok(Self { entry, title, agent_type })
     }
+}
+
+/// Returns the name for users.
+pub(crate) fn read_title(fields: &Fields) -> Result<Option<String>, Fault> {
+    let title = fields.read_text("title", "a text of 1 to 100 characters")?;
+    if let Some(title) = title.filter(|title| title.chars().nth(MAX_TITLE).is_some()) {
+        let characters = title.chars().count();
+        let rule = format!("`title` has {characters} characters: the limit is {MAX_TITLE}");
+        return Err(Fault::new(fields.line_of("title"), rule));
+    }
+    Ok(title.map(str::to_owned))
 }
 
 /// The roles whose models agents may use.
@@ -223,21 +232,27 @@ enum AnswerWord {
 const ANSWERS: [(&str, AnswerWord); 3] =
     [("text", AnswerWord::Text), ("file", AnswerWord::File), ("json", AnswerWord::Json)];
 
+/// The form of the names of agents, workflows and steps.
+pub(crate) const NAME_FORM: &str = "1 to 64 of a-z 0-9 _ - with a letter first";
+
 fn read_name(fields: &Fields) -> Result<String, Fault> {
-    const ALLOWED: &str = "1 to 64 of a-z 0-9 _ - with a letter first";
-    let name = fields.read_required("name", ALLOWED)?;
-    let is_tail = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
-    let is_good = name.len() <= MAX_NAME
-        && name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(is_tail);
-    if is_good {
+    let name = fields.read_required("name", NAME_FORM)?;
+    if is_valid_name(name) {
         return Ok(name.to_owned());
     }
-    let rule = format!("`name` is the text {}: {ALLOWED} is expected", quote(name));
+    let rule = format!("`name` is the text {}: {NAME_FORM} is expected", quote(name));
     Err(Fault::new(fields.line_of("name"), rule))
 }
 
-fn read_description(fields: &Fields) -> Result<String, Fault> {
+/// Returns true for a name of the form [`NAME_FORM`].
+pub(crate) fn is_valid_name(name: &str) -> bool {
+    let is_tail = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    name.len() <= MAX_NAME
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(is_tail)
+}
+
+pub(crate) fn read_description(fields: &Fields) -> Result<String, Fault> {
     let description = fields.read_required("description", "a text of 1 to 2000 bytes")?;
     if description.len() <= MAX_DESCRIPTION {
         return Ok(description.to_owned());

@@ -13,7 +13,7 @@ macro_rules! agent_files {
     };
 }
 
-const EN: [(&str, &str); 9] = agent_files!(
+const EN: [(&str, &str); 10] = agent_files!(
     "en",
     "code_interpreter",
     "deep_search",
@@ -23,10 +23,11 @@ const EN: [(&str, &str); 9] = agent_files!(
     "researcher",
     "reviewer",
     "router",
+    "workflow",
     "writer"
 );
 
-const ZH: [(&str, &str); 9] = agent_files!(
+const ZH: [(&str, &str); 10] = agent_files!(
     "zh",
     "code_interpreter",
     "deep_search",
@@ -36,6 +37,7 @@ const ZH: [(&str, &str); 9] = agent_files!(
     "researcher",
     "reviewer",
     "router",
+    "workflow",
     "writer"
 );
 

@@ -10,12 +10,14 @@ use crate::problem::{Fault, quote};
 const MAX_NESTING: usize = 32;
 
 /// A value, with its first line.
+#[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) line: usize,
     pub(crate) content: Content,
 }
 
 /// The content of a value.
+#[derive(Clone)]
 pub(crate) enum Content {
     /// Null, a boolean, a number or a text.
     Scalar(Value),
@@ -24,6 +26,7 @@ pub(crate) enum Content {
 }
 
 /// A key of a mapping, with its line and value.
+#[derive(Clone)]
 pub(crate) struct KeyEntry {
     pub(crate) key: String,
     pub(crate) line: usize,
@@ -83,21 +86,18 @@ impl Node {
     }
 }
 
-/// Parses one document, which must be a mapping. The lines are lines of the text.
-pub(crate) fn read_mapping(text: &str) -> Result<Vec<KeyEntry>, Fault> {
+/// Parses one document, which must be a mapping. The lines are lines of the text. `noun` names the text in problems.
+pub(crate) fn read_mapping(text: &str, noun: &str) -> Result<Vec<KeyEntry>, Fault> {
     let mut tree = Tree { open: Vec::new(), root: None };
     let mut documents = 0;
     let mut parser = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|error| scan_fault(&error, text))?;
+        let (event, span) = event.map_err(|error| scan_fault(&error, text, noun))?;
         if matches!(event, Event::DocumentStart(_)) {
             documents += 1;
         }
         if documents > 1 {
-            return Err(Fault::new(
-                span.start.line(),
-                "the front matter must be one YAML document",
-            ));
+            return Err(Fault::new(span.start.line(), format!("{noun} must be one YAML document")));
         }
         tree.add_event(event, span)?;
     }
@@ -106,14 +106,13 @@ pub(crate) fn read_mapping(text: &str) -> Result<Vec<KeyEntry>, Fault> {
         Some(Node { content: Content::Mapping(entries), .. }) => Ok(entries),
         Some(Node { content: Content::Scalar(Value::Null), .. }) => Ok(Vec::new()),
         Some(node) => {
-            let rule =
-                format!("the front matter must be a mapping of keys, not {}", node.describe());
+            let rule = format!("{noun} must be a mapping of keys, not {}", node.describe());
             Err(Fault::new(node.line, rule))
         }
     }
 }
 
-fn scan_fault(error: &saphyr_parser::ScanError, text: &str) -> Fault {
+fn scan_fault(error: &saphyr_parser::ScanError, text: &str, noun: &str) -> Fault {
     let last = text.lines().count().max(2);
     let hint = match error.info() {
         info if info.contains("mapping values are not allowed") => {
@@ -121,8 +120,10 @@ fn scan_fault(error: &saphyr_parser::ScanError, text: &str) -> Fault {
         }
         _ => "",
     };
-    let rule = format!("the front matter is not valid YAML: {}{hint}", error.info());
-    Fault::new(error.marker().line().clamp(2, last), rule)
+    let rule = format!("{noun} is not valid YAML: {}{hint}", error.info());
+    // Front matter begins with a line of its own.
+    let first = if text.starts_with('\n') { 2 } else { 1 };
+    Fault::new(error.marker().line().clamp(first, last), rule)
 }
 
 /// A list or mapping that has not ended.

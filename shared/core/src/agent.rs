@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::effect::ToolChoice;
 use crate::settings::{Machine, Role};
 use crate::tool::{Risk, ToolSpec};
+use crate::workflow::Workflow;
 
 /// The argument with an agent's task; a step of a plan has no other argument.
 pub const TASK_ARGUMENT: &str = "task";
@@ -90,6 +91,9 @@ pub struct AgentSpec {
     /// The `agentType` of the mode in JoyAgent's protocol, 1-1 000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<u16>,
+    /// The steps of an agent that is a workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<Box<Workflow>>,
 }
 
 /// Maximum milliseconds for the file of the agent that takes a run over.

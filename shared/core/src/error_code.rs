@@ -184,6 +184,14 @@ codes! {
     MoneyUsedUp = "money_used_up";
     /// The user's daily budget is used up.
     BudgetUsedUp = "budget_used_up";
+    /// A parameter of the workflow has no value.
+    ParameterMissing = "parameter_missing";
+    /// The value for a workflow's `for_each` is no list, or is too long.
+    BadList = "bad_list";
+    /// The agent of a workflow's step does not exist, or does not accept the step's arguments.
+    AgentUnusable = "agent_unusable";
+    /// A step of the workflow failed, and its file ends the run then.
+    StepFailed = "step_failed";
     /// The plan's limit of rounds is used up.
     RoundsUsedUp = "rounds_used_up";
     /// The wall-time budget is used up.

@@ -28,5 +28,6 @@ pub mod session;
 pub mod settings;
 pub mod status;
 pub mod tool;
+pub mod workflow;
 
 pub use djinn_messages::language;

@@ -7,6 +7,7 @@ mod command;
 mod draft;
 mod edit;
 mod error;
+mod expansion;
 mod reference;
 mod step_list;
 

@@ -34,6 +34,7 @@ mod url_placeholders;
 mod user_messages;
 mod view;
 mod work;
+mod workflow;
 
 pub use answer_file::answer_file_name;
 use child_stops::ChildStops;
@@ -121,9 +122,11 @@ impl Run {
         }
         run.compact_if_due();
         // Viewers see the start of a child in the run above.
-        let event = Event::run_started(&run.spec);
-        let start = Entry { id: EntryId::start(), path: Path::default(), at_ms, event };
-        let entries = if run.is_child() { Vec::new() } else { vec![start] };
+        let start = (EntryId::start(), Event::run_started(&run.spec));
+        let start = (!run.is_child()).then_some(start);
+        let begun = Transition::at(at_ms, &mut run).begin();
+        let entry = |(id, event)| Entry { id, path: Path::default(), at_ms, event };
+        let entries = start.into_iter().chain(begun).map(entry).collect();
         (run, entries)
     }
 

@@ -25,11 +25,13 @@ pub enum Machine {
     /// Plan, work on the steps in parallel, review the results and plan again (`agentType` 3 of the JoyAgent
     /// protocol).
     PlanSolve,
+    /// Work on the steps of a workflow, without a planner (`agentType` 2 of the JoyAgent protocol).
+    Workflow,
 }
 
 impl Machine {
     /// Every machine, for parsers and tests.
-    pub const ALL: [Self; 2] = [Self::React, Self::PlanSolve];
+    pub const ALL: [Self; 3] = [Self::React, Self::PlanSolve, Self::Workflow];
 
     /// Returns the machine's word in agent files.
     #[must_use]
@@ -37,6 +39,7 @@ impl Machine {
         match self {
             Self::React => "react",
             Self::PlanSolve => "plan_solve",
+            Self::Workflow => "workflow",
         }
     }
 
@@ -49,7 +52,22 @@ impl Machine {
     /// Returns true if the machine works on the steps of a plan.
     #[must_use]
     pub fn has_plan(self) -> bool {
-        self == Self::PlanSolve
+        match self {
+            Self::React => false,
+            Self::PlanSolve | Self::Workflow => true,
+        }
+    }
+
+    /// Returns the machine of workflows.
+    #[must_use]
+    pub fn of_workflows() -> Self {
+        Self::Workflow
+    }
+
+    /// Returns true if the machine works on a workflow, which only the root of a tree can have.
+    #[must_use]
+    pub fn has_workflow(self) -> bool {
+        self == Self::Workflow
     }
 }
 

@@ -8,6 +8,7 @@ pub fn agent_type_of(machine: Machine) -> u16 {
     match machine {
         Machine::React => 5,
         Machine::PlanSolve => 3,
+        Machine::Workflow => 2,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rendering a run's state to a model request: instructions, conversation, and fitting to the window.
 
 mod agent;
+mod arguments;
 mod attached;
 mod compaction;
 mod employees;

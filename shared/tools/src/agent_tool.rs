@@ -79,6 +79,10 @@ impl Tool for AgentTool {
         self.en.entry || self.zh.entry
     }
 
+    fn is_workflow(&self) -> bool {
+        self.en.machine.has_workflow() || self.zh.machine.has_workflow()
+    }
+
     fn agent(&self, language: Language) -> Option<AgentSpec> {
         Some(self.agent_in(language).clone())
     }

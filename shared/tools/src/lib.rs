@@ -25,6 +25,7 @@ mod search_state;
 pub mod search_tool;
 pub mod typed_tool;
 mod web_page;
+pub mod workflow_files;
 
 pub use djinn_core::estimate::Estimate;
 pub use djinn_core::language::Language;

@@ -14,6 +14,7 @@ use djinn_settings::{InvalidSetting, PREFIX};
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::local_folder::LocalFolder;
 use djinn_tools::prompt_files::PromptFiles;
+use djinn_tools::workflow_files::WorkflowFiles;
 
 use crate::WiringError;
 use crate::configuration::{parse_configured, read_offered_agents};
@@ -52,8 +53,9 @@ pub fn check_folder(
         find_unknown_agent(&offered, &reading.agents)
             .map(|problem| OFFERED_AGENTS.problem(&problem))
     }));
+    let workflows = WorkflowFiles::default().read(&path, &texts, &reading.agents);
     let (_, in_prompts) = PromptFiles::default().read(&path, &texts);
-    let in_files = reading.problems.into_iter().chain(in_prompts);
+    let in_files = reading.problems.into_iter().chain(in_prompts).chain(workflows.problems);
     problems.extend(in_files.map(|problem| problem.to_string()));
     let manifest = match list_texts(&texts) {
         Ok(manifest) if problems.is_empty() => manifest,

@@ -20,6 +20,7 @@ use djinn_settings::{SettingsDocument, VarLookup};
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::content_checker::parse_content_policy;
 use djinn_tools::prompt_files::PromptFiles;
+use djinn_tools::workflow_files::WorkflowFiles;
 
 use crate::WiringError;
 use crate::configuration_folder::ConfigurationFolder;
@@ -85,6 +86,7 @@ struct ReadFiles {
     document: Option<Arc<SettingsDocument>>,
     agents: AgentFiles,
     prompts: PromptFiles,
+    workflows: WorkflowFiles,
     /// The problems in the texts, as sentences.
     problems: Vec<String>,
 }
@@ -125,6 +127,7 @@ impl LiveConfiguration {
             document: None,
             agents: AgentFiles::new(tools),
             prompts: PromptFiles::default(),
+            workflows: WorkflowFiles::default(),
             problems: Vec::new(),
         };
         Self {
@@ -213,6 +216,8 @@ impl LiveConfiguration {
             let error = OFFERED_AGENTS.problem(&problem).into();
             problems.push(ConfigurationFolder::locate(document, error).to_string());
         }
+        let workflows = files.workflows.read(folder, texts, &now.agents);
+        now.agents = now.agents.iter().cloned().chain(workflows.agents).collect();
         let (own_prompts, in_prompts) = files.prompts.read(folder, texts);
         self.prompts.replace_own(own_prompts);
         now.prompts = Arc::new(self.prompts.snapshot());
@@ -221,7 +226,7 @@ impl LiveConfiguration {
             None => now.model.with_prompts(Arc::clone(&self.prompts)),
         };
         now.model = Arc::new(model.with_prompts(Arc::clone(&now.prompts)));
-        let in_files = reading.problems.into_iter().chain(in_prompts);
+        let in_files = reading.problems.into_iter().chain(in_prompts).chain(workflows.problems);
         problems.extend(in_files.map(|problem| problem.to_string()));
         problems
     }

@@ -9,13 +9,15 @@ const CRATES: [&str; 4] =
     ["shared/aws/src/", "shared/core/src/", "shared/protocol/src/", "shared/runtime/src/"];
 
 /// Where the word is meant: the beginnings of paths, below those crates.
-const HOME: [&str; 16] = [
+const HOME: [&str; 19] = [
     // Plans, their bounds and the ids of their tasks.
     "shared/core/src/budget.rs",
     "shared/core/src/id",
     "shared/core/src/role.rs",
     "shared/core/src/run/plan_solve",
     "shared/core/src/run/view.rs",
+    "shared/core/src/run/workflow",
+    "shared/core/src/workflow",
     "shared/core/src/settings.rs",
     "shared/runtime/src/render.rs",
     "shared/runtime/src/render/plan",
@@ -29,6 +31,7 @@ const HOME: [&str; 16] = [
     "shared/core/src/input/run_spec.rs",
     "shared/runtime/src/perform/model/file_calls.rs",
     "shared/runtime/src/render/agent.rs",
+    "shared/runtime/src/render/arguments.rs",
     // Those of tokio.
     "shared/runtime/src/driver/background.rs",
 ];

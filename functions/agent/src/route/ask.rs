@@ -39,6 +39,7 @@ use crate::reply::{JsonReply, ignored_header};
 use crate::response_parser;
 use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
 use crate::unknown::UnknownMembers;
+use crate::workflow_choice::{WORKFLOW, check_missing};
 
 /// `POST /AutoAgent`: streams JoyAgent's raw events, or returns an error in JSON.
 pub(crate) async fn auto_agent<P: AgentPorts>(
@@ -263,9 +264,11 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         let modes = list_modes(agent, language);
         let default_mode = DefaultMode::find(&agent.settings.run.mode, &modes);
         question.spec.warnings.extend(default_mode.problem);
-        arguments.set_mode(fields.mode.find(modes, default_mode.name)?, &mut question)?;
+        let mode = fields.mode.find(&modes, default_mode.name)?;
+        arguments.set_mode(mode, &modes, &mut question, !is_joyagent)?;
         let change = fields.request.human_requests;
         set_human_settings(agent, &mut question, change, names.translate("human_requests"))?;
+        check_missing(&question, !is_joyagent)?;
         Ok(question)
     }
 
@@ -285,7 +288,10 @@ fn set_human_settings<P: Ports>(
     change: Option<HumanSettingsRequest>,
     field: &'static str,
 ) -> Result<(), ApiError> {
-    let settings = agent.settings.human_settings(&question.spec.settings.mode);
+    let mode = question.spec.settings.mode.as_str();
+    // Settings for all workflows apply to a workflow without its own.
+    let all = question.spec.workflow().map_or(mode, |_| WORKFLOW);
+    let settings = agent.settings.human_settings(mode, all);
     question.spec.settings.human = match change.map(HumanSettingsChange::from) {
         None => settings,
         Some(change) => match change.find_problem() {

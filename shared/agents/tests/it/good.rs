@@ -39,6 +39,7 @@ fn default_spec() -> AgentSpec {
         tool_choice: ToolChoiceRule::Auto,
         stop_at: Vec::new(),
         hands_over: Vec::new(),
+        workflow: None,
     }
 }
 
@@ -224,6 +225,7 @@ fn mode_has_the_defaults_of_a_users_run() {
         entry: true,
         title: Some("Analyst".to_owned()),
         agent_type: Some(7),
+        workflow: None,
         ..default_spec()
     };
     assert_eq!(agent.spec, expected);

@@ -15,6 +15,7 @@ mod broken;
 mod good;
 mod shipped;
 mod together;
+mod workflows;
 
 use djinn_agents::{AgentFile, FileProblem, ReadAgent, read_agent};
 use djinn_core::language::Language;

@@ -22,6 +22,8 @@ pub enum EntryName {
     End,
     /// The end of a task's step.
     Step,
+    /// The plan at the start of a workflow.
+    Plan,
     /// A take-over by another driver, with a lease of this epoch.
     Resumed(u64),
     /// A file that a user added, by the message with this id.
@@ -62,6 +64,7 @@ impl fmt::Display for EntryName {
             Self::Start => f.write_str("start"),
             Self::End => f.write_str("end"),
             Self::Step => f.write_str("step"),
+            Self::Plan => f.write_str("plan"),
             Self::Resumed(epoch) => write!(f, "resumed.{epoch}"),
             Self::File(id) => write!(f, "file.{id}"),
             Self::UserMessage(id) => write!(f, "user_message.{id}"),
@@ -101,6 +104,7 @@ impl EntryName {
             "start" => Some(Self::Start),
             "end" => Some(Self::End),
             "step" => Some(Self::Step),
+            "plan" => Some(Self::Plan),
             _ => None,
         }
     }

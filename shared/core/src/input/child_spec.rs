@@ -22,6 +22,9 @@ pub struct ChildSpec {
     /// The tools and agents offered to a step of an agent's plan; `None` for those of a user's run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
+    /// True if the step fails without its agent (default false: the step is then worked on without an agent).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_agent: bool,
     /// Reports of the children of earlier rounds, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_rounds: Vec<ChildReport>,
@@ -67,6 +70,7 @@ impl ChildSpec {
             above: Path::default(),
             description,
             tools: None,
+            needs_agent: false,
             earlier_rounds: Vec::new(),
             current_round: Vec::new(),
             concurrent_children: 1,

@@ -13,6 +13,7 @@ use crate::id::{MAX_DEPTH, Path, RequestId, SessionId, SessionName, TenantId, Us
 use crate::session::SharedSession;
 use crate::settings::{Machine, OutputStyle, Role, RunSettings};
 use crate::tool::list_texts;
+use crate::workflow::Workflow;
 
 /// The question and everything that decides how the run works.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -144,6 +145,12 @@ impl RunSpec {
         self.agent.as_deref()
     }
 
+    /// Returns the workflow of a user's run, if its agent is a workflow.
+    #[must_use]
+    pub fn workflow(&self) -> Option<&Workflow> {
+        self.agent().filter(|_| self.child.is_none())?.workflow.as_deref()
+    }
+
     /// Returns an argument of the agent. `task` defaults to the description of a child's work, and to the
     /// question of a user's run.
     #[must_use]
@@ -172,6 +179,9 @@ impl RunSpec {
     pub fn machine(&self) -> Machine {
         match (&self.child, self.agent()) {
             (None, None) => Machine::parse(&self.settings.mode).unwrap_or_default(),
+            (_, Some(agent)) if agent.machine.has_workflow() && self.workflow().is_none() => {
+                Machine::default()
+            }
             (_, Some(agent)) if self.path().depth() < MAX_DEPTH => agent.machine,
             (_, _) => Machine::default(),
         }

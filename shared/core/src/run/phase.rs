@@ -5,6 +5,7 @@ use super::final_state::FinalState;
 use super::plan_solve::PlanSolve;
 use super::react;
 use super::work::Work;
+use super::workflow::WorkflowRun;
 use crate::agent_loop::{AgentLoop, AgentPosition, Attempts, TurnUpdate};
 use crate::crash::ActiveEffects;
 use crate::effect::{Effect, ModelCall};
@@ -27,9 +28,10 @@ pub(super) enum Phase {
 impl Phase {
     /// Returns the first phase of the run's agent at this position. Each way of working has one line here.
     pub(super) fn first(spec: &RunSpec, position: AgentPosition) -> Self {
-        Self::Working(match spec.machine() {
-            Machine::React => Box::new(react::new_agent(spec, position)),
-            Machine::PlanSolve => Box::new(PlanSolve::new(spec, position)),
+        Self::Working(match (spec.machine(), spec.workflow()) {
+            (Machine::PlanSolve, _) => Box::new(PlanSolve::new(spec, position)),
+            (Machine::Workflow, Some(workflow)) => Box::new(WorkflowRun::new(spec, workflow)),
+            (Machine::React | Machine::Workflow, _) => Box::new(react::new_agent(spec, position)),
         })
     }
 

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use child::MAX_INDIRECT_REPORT;
 use planning::{is_plan_creation, run_plan_command};
-use review::{result_review, step_review};
-use stage::{PreviousAttempt, Task, TaskStage};
+pub(super) use review::{is_waiting_for, result_review, step_review};
+pub(super) use stage::{PreviousAttempt, Task, TaskStage};
 
 use super::child::ChildContext;
 use super::progress::{Next, WorkUpdate};

@@ -15,7 +15,7 @@ pub(super) struct WorkUpdate {
 }
 
 /// The next action of the work.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
     /// The open turn is not complete: no decision is due.
     Wait,
@@ -29,6 +29,10 @@ pub(super) enum Next {
     Summarize,
     /// The work has reached a limit of its own: sum up the results so far.
     Exhausted(Failure),
+    /// The work has written the answer itself.
+    Finish(String),
+    /// The work has failed; nothing sums it up.
+    Fail(Failure),
 }
 
 impl WorkUpdate {
@@ -61,7 +65,9 @@ impl Next {
     pub(super) fn after_user_message(self) -> Self {
         match self {
             Self::Answer | Self::Stop(_) | Self::Summarize => Self::Continue,
-            Self::Wait | Self::Continue | Self::Exhausted(_) => self,
+            Self::Wait | Self::Continue | Self::Exhausted(_) | Self::Finish(_) | Self::Fail(_) => {
+                self
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ mod people;
 
 use super::closing::{Closing, SummaryReply};
 use super::taint::UrlOrigins;
+use super::work::Work;
 use super::{MAX_HOPS, Phase, Run};
 use crate::agent_loop::Attempts;
 use crate::budget::Usage;
@@ -54,6 +55,10 @@ impl<'r> Transition<'r> {
         if let Some(outcome) = self.run.concerns.take_input(input) {
             outcome.usage.iter().for_each(|usage| self.run.ledger.charge_call(usage));
             self.events.extend(outcome.event);
+            if outcome.is_awaited && matches!(input, Input::PlanSaved { .. }) {
+                let progress = self.run.phase.work_mut().and_then(Work::on_plan_saved);
+                progress.into_iter().for_each(|progress| self.settle(progress));
+            }
             return outcome.is_awaited.then_some(());
         }
         if let Input::Delivered { delivery } = input

@@ -264,13 +264,16 @@ impl Run {
         // A reply of the planner that is on its way does not know the edit and could undo it.
         let plan = self.phase.work()?.editable_plan()?;
         let max_steps = self.spec.settings.plan.max_steps as usize;
+        // A workflow's plan may have more steps than a planner may write.
+        let max_steps = max_steps.max(plan.steps().len());
         Some(plan.with_edits(&edit.title, &edit.steps, max_steps))
     }
 
     /// Returns true if the run has another turn, and room, for a user's message.
     #[must_use]
     pub fn accepts_messages(&self) -> bool {
-        self.phase.is_working() && !self.is_child() && self.messages.has_room()
+        let reads_messages = self.phase.work().is_some_and(Work::reads_messages);
+        reads_messages && !self.is_child() && self.messages.has_room()
     }
 
     /// Returns true if the run has received this message or change.

@@ -37,6 +37,21 @@ pub(super) trait Work: WorkValue {
     /// Returns the agent that must act next, to be changed.
     fn agent_mut(&mut self) -> Option<&mut AgentLoop>;
 
+    /// Begins the work at the start of the run. `None` for work whose first effect is due from the start.
+    fn begin(&mut self, _settings: &RunSettings) -> Option<WorkUpdate> {
+        None
+    }
+
+    /// Continues work that waits for the plan's file.
+    fn on_plan_saved(&mut self) -> Option<WorkUpdate> {
+        None
+    }
+
+    /// Returns true if a further turn could read a user's message.
+    fn reads_messages(&self) -> bool {
+        true
+    }
+
     /// Returns the due effects of the work.
     fn due(&self) -> Vec<Effect> {
         self.agent().map(AgentLoop::due).unwrap_or_default()

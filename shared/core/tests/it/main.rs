@@ -32,3 +32,4 @@ mod story;
 mod taint;
 mod tool_set;
 mod top_up;
+mod workflow;

@@ -10,6 +10,8 @@ pub(crate) mod machine;
 pub(crate) mod plan_solve;
 #[path = "story/top_up.rs"]
 pub(crate) mod top_up;
+#[path = "story/workflow.rs"]
+pub(crate) mod workflow;
 
 use djinn_core::budget::{Budget, Spending, Usage};
 use djinn_core::conversation::{ChildReport, Exchange, Reasoning};

@@ -4,8 +4,10 @@ use std::mem;
 use std::pin::Pin;
 
 use djinn_agents::{check_arguments, fill_arguments};
+use djinn_core::agent::TASK_ARGUMENT;
 use djinn_core::budget::Spending;
 use djinn_core::conversation::ChildReport;
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{CallId, WriteId};
 use djinn_core::input::{ChildEnded, ChildSpec, Input, RunSpec};
 use djinn_core::journal::Journal;
@@ -31,6 +33,8 @@ use crate::world::Ports;
 enum ChildError {
     /// The call for the child cannot be made; the result for the caller.
     NotCallable(Box<ToolResult>),
+    /// The agent of a step that needs it cannot be called; the end for the caller.
+    NoAgent(Box<ChildEnded>),
     /// The store failed; the child is dispatched again.
     Store(StoreError),
 }
@@ -73,6 +77,12 @@ impl NamedAgent {
         let agent = agent.ok_or((ToolFailure::Changed, String::new()))?;
         let parameters = agent.parameters.clone();
         let mut child_spec = spec.clone().with_agent(agent);
+        // A step has its task in any case.
+        let properties = parameters.get("properties");
+        let is_taken = properties.is_some_and(|all| all.get(TASK_ARGUMENT).is_some());
+        if self.as_offered.is_none() && !is_taken {
+            child_spec.arguments.remove(TASK_ARGUMENT);
+        }
         check_arguments(&parameters, &child_spec.arguments)
             .map_err(|problem| (ToolFailure::BadArguments, problem))?;
         let arguments = mem::take(&mut child_spec.arguments);
@@ -119,6 +129,7 @@ impl<P: Ports> ChildExecution<P> {
         match self.ensure_driven().await {
             Ok(ended) => ended.map(Input::ChildEnded).into_iter().collect(),
             Err(ChildError::NotCallable(result)) => self.refuse_call(*result),
+            Err(ChildError::NoAgent(ended)) => vec![Input::ChildEnded(ended)],
             Err(ChildError::Store(error)) => self.on_store_error(error),
         }
     }
@@ -228,6 +239,15 @@ impl<P: Ports> ChildExecution<P> {
         let child_spec = agent_tool.and_then(|tool| callee.begin(&*tool, &spec));
         match child_spec {
             Ok(child_spec) => Ok(child_spec),
+            Err((reason, problem)) if spec.child.as_ref().is_some_and(|step| step.needs_agent) => {
+                let problem = if problem.is_empty() { reason.as_str() } else { &problem };
+                let detail = format!("`{}`: {problem}", callee.name);
+                let failure = Failure::new(ErrorCode::AgentUnusable, detail);
+                let ended = self
+                    .failed_result(failure)
+                    .ok_or_else(|| StoreError::Unreadable("a step without its child".to_owned()))?;
+                Err(ChildError::NoAgent(ended))
+            }
             // The step is worked on without the agent.
             Err((reason, problem)) if is_step => {
                 let reason = reason.as_str();
@@ -284,12 +304,17 @@ impl<P: Ports> ChildExecution<P> {
 
     /// Returns the end of a child rejected by the store as too large, at creation or at a later record.
     fn too_large_result(&self) -> Option<Box<ChildEnded>> {
+        self.failed_result(too_large_failure())
+    }
+
+    /// Returns the end of a child that never began, or was given up.
+    fn failed_result(&self, failure: Failure) -> Option<Box<ChildEnded>> {
         let ChildSpec { child, description: words, .. } = self.spec.child.as_ref()?;
         let report = ChildReport {
             child: child.clone(),
             description: words.clone(),
             text: String::new(),
-            failure: Some(too_large_failure()),
+            failure: Some(failure),
             files: Vec::new(),
             done: false,
             skipped: false,

@@ -145,6 +145,11 @@ pub trait Tool: Send + Sync {
     fn is_mode(&self) -> bool {
         false
     }
+
+    /// Returns true if the tool is a workflow, which only users can start.
+    fn is_workflow(&self) -> bool {
+        false
+    }
 }
 
 /// A shared tool is a tool.
@@ -179,5 +184,9 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn is_mode(&self) -> bool {
         (**self).is_mode()
+    }
+
+    fn is_workflow(&self) -> bool {
+        (**self).is_workflow()
     }
 }

@@ -7,6 +7,7 @@ use djinn_core::run::{Run, answer_file_name};
 use djinn_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
+use super::arguments::{argument_value, other_arguments};
 use super::attached::add_names;
 use super::window::RequestBounds;
 use super::{
@@ -14,9 +15,6 @@ use super::{
     system_text_with, to_listed_files, users_question,
 };
 use crate::prompt::{self, Prompts};
-
-/// The maximum characters of one argument.
-const MAX_ARGUMENT: usize = 20_000;
 
 /// The variable of an agent's instructions with the instructions of the ReAct mode.
 const MODE_PROMPT: &str = "mode_prompt";
@@ -127,15 +125,6 @@ fn body_values(run: &Run, agent: &AgentSpec) -> Map<String, Value> {
     values
 }
 
-fn argument_value(spec: &RunSpec, name: &str) -> Value {
-    match spec.argument(name) {
-        Some(Value::String(text)) => prompt::truncate_text(&text, MAX_ARGUMENT).into(),
-        Some(value) if value.to_string().len() <= MAX_ARGUMENT => value,
-        Some(value) => prompt::truncate_text(&value.to_string(), MAX_ARGUMENT).into(),
-        None => Value::String(String::new()),
-    }
-}
-
 /// Renders the question of the agent, with the names of its attached files.
 fn agent_question(prompts: &Prompts, run: &Run, bounds: RequestBounds) -> String {
     let spec = run.spec();
@@ -156,14 +145,4 @@ fn question_values(spec: &RunSpec) -> Value {
     let has_task = spec.arguments.contains_key(TASK_ARGUMENT) || spec.arguments.is_empty();
     let task = if has_task { argument_value(spec, TASK_ARGUMENT) } else { Value::Null };
     json!({"task": task, "arguments": other_arguments(spec)})
-}
-
-fn other_arguments(spec: &RunSpec) -> Vec<Value> {
-    let others = spec.arguments.keys().filter(|name| *name != TASK_ARGUMENT);
-    let others = others.map(|name| {
-        let value = argument_value(spec, name);
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        json!({"name": name, "value": value})
-    });
-    others.collect()
 }

@@ -11,6 +11,7 @@ use djinn_text::shorten::find_cut_level;
 use djinn_text::urls::trim_partial_placeholder;
 use serde_json::{Value, json};
 
+use super::arguments::step_arguments;
 use super::attached::add_names;
 use super::window::RequestBounds;
 use crate::prompt::{self, Prompts};
@@ -157,6 +158,7 @@ pub(super) fn task_question(
         "before": before,
         "failed_before": failed_before.unwrap_or_default(),
         "result": task.revision.as_ref().map(|redo| redo.previous_result.as_str()).unwrap_or_default(),
+        "arguments": step_arguments(spec),
         "wanted": task.revision.as_ref().map(|redo| redo.instructions.as_str()).unwrap_or_default(),
     });
     prompts.render(language, prompt::TASK_QUESTION, values)

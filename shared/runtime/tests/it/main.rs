@@ -52,3 +52,4 @@ mod tool_state;
 mod tree;
 mod viewer;
 mod wake;
+mod workflow;

@@ -11,6 +11,7 @@
 mod asking;
 mod outcome;
 mod tale;
+mod workflow;
 
 use asking::Asking;
 use djinn_testkit::chaos::Chaos;

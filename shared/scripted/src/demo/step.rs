@@ -12,6 +12,10 @@ use crate::response::ScriptedResponse;
 /// The text before a task's own words: our prompt `task/question` in both languages.
 pub(super) const YOUR_STEP: [&str; 2] = ["Your step:\n\n", "你的步骤：\n\n"];
 
+/// The words about an answer that is a JSON value.
+const JSON_ANSWER: [&str; 2] =
+    ["is one JSON value that matches this schema", "符合以下 schema 的 JSON 值"];
+
 /// A step of the plan, in the form of plans: `stage: details`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum DemoStep {
@@ -98,6 +102,10 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     };
     let growth = GrowthTable::of(&sheet);
     Some(match &step {
+        DemoStep::Find { .. } if wants_json(request) => {
+            let value = json!({"regions": growth.region_names()});
+            ScriptedResponse::default().reply(value.to_string())
+        }
         DemoStep::Find { .. } => {
             ScriptedResponse::default().reply(words.region_list(file, &growth.region_names()))
         }
@@ -109,6 +117,12 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
             }
         }
     })
+}
+
+/// Returns true if the agent answers with a JSON value: our prompt `agent/instructions` in both languages.
+fn wants_json(request: &RecordedRequest) -> bool {
+    let system = request.system();
+    JSON_ANSWER.iter().any(|words| system.contains(words))
 }
 
 /// Writes the report on a region, then summarizes it.

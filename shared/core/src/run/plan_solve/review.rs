@@ -117,7 +117,7 @@ impl PlanSolve {
 }
 
 /// Returns true if a task waits for this request, to begin or to be reviewed.
-fn is_waiting_for(task: &Task, ask: &HumanRequest) -> bool {
+pub(in crate::run) fn is_waiting_for(task: &Task, ask: &HumanRequest) -> bool {
     match &task.stage {
         TaskStage::AwaitingApproval => {
             step_review(task).is_some_and(|request| request.id == ask.id)
@@ -130,13 +130,13 @@ fn is_waiting_for(task: &Task, ask: &HumanRequest) -> bool {
 }
 
 /// Returns the approval request of a step.
-pub(super) fn step_review(task: &Task) -> Option<HumanRequest> {
+pub(in crate::run) fn step_review(task: &Task) -> Option<HumanRequest> {
     let subject = Subject::StepReview { step: task.step, details: task.description.clone() };
     new_request(HumanRequestId::of_step(task.step), Reason::Step, subject)
 }
 
 /// Returns the review request of a step's result.
-pub(super) fn result_review(task: &Task, ended: &ChildEnded) -> Option<HumanRequest> {
+pub(in crate::run) fn result_review(task: &Task, ended: &ChildEnded) -> Option<HumanRequest> {
     let subject = Subject::ResultReview {
         step: task.step,
         details: task.description.clone(),

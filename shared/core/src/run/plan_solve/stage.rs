@@ -10,30 +10,30 @@ use crate::plan::Step;
 
 /// A step at work or about to start.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Task {
-    pub(super) id: TaskId,
-    pub(super) step: StepId,
-    pub(super) description: String,
+pub(in crate::run) struct Task {
+    pub(in crate::run) id: TaskId,
+    pub(in crate::run) step: StepId,
+    pub(in crate::run) description: String,
     /// The agent of the step; empty for any agent.
-    pub(super) agent: String,
-    pub(super) previous_attempt: PreviousAttempt,
+    pub(in crate::run) agent: String,
+    pub(in crate::run) previous_attempt: PreviousAttempt,
     /// The number of crashes of the run's driver while the task was at work.
-    pub(super) crashes: u32,
-    pub(super) stage: TaskStage,
+    pub(in crate::run) crashes: u32,
+    pub(in crate::run) stage: TaskStage,
 }
 
 /// The result of the previous attempt.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct PreviousAttempt {
+pub(in crate::run) struct PreviousAttempt {
     /// The report of the attempt, if it failed.
-    pub(super) failure: Option<Box<ChildReport>>,
+    pub(in crate::run) failure: Option<Box<ChildReport>>,
     /// The user's change to the result.
-    pub(super) revision: Option<Revision>,
+    pub(in crate::run) revision: Option<Revision>,
 }
 
 /// The stage of a task.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum TaskStage {
+pub(in crate::run) enum TaskStage {
     /// The task waits for approval.
     AwaitingApproval,
     /// The task waits for a share of the remaining budget.
@@ -46,7 +46,7 @@ pub(super) enum TaskStage {
 
 impl Task {
     /// Returns the budget share of a task that may be at work.
-    pub(super) fn share(&self) -> Option<BudgetShare> {
+    pub(in crate::run) fn share(&self) -> Option<BudgetShare> {
         match &self.stage {
             TaskStage::Running(share) => Some(*share),
             _ => None,
@@ -54,22 +54,22 @@ impl Task {
     }
 
     /// Returns true if the task is at work or waits for a slot.
-    pub(super) fn needs_slot(&self) -> bool {
+    pub(in crate::run) fn needs_slot(&self) -> bool {
         match &self.stage {
             TaskStage::Queued | TaskStage::Running(_) => true,
             TaskStage::AwaitingApproval | TaskStage::InReview(_) => false,
         }
     }
 
-    pub(super) fn has_agent(&self) -> bool {
+    pub(in crate::run) fn has_agent(&self) -> bool {
         !self.agent.is_empty()
     }
 
-    pub(super) fn child_id(&self) -> ChildId {
+    pub(in crate::run) fn child_id(&self) -> ChildId {
         self.id.clone().into()
     }
 
-    pub(super) fn start_event(&self) -> (EntryId, Event) {
+    pub(in crate::run) fn start_event(&self) -> (EntryId, Event) {
         let event = Event::ChildStarted {
             child: self.child_id(),
             description: self.description.clone(),
@@ -80,7 +80,7 @@ impl Task {
 
     /// Returns the task's end when the work ends. `None` if viewers have not seen its start, or have seen its
     /// end.
-    pub(super) fn stop_event(&self) -> Option<(EntryId, Event)> {
+    pub(in crate::run) fn stop_event(&self) -> Option<(EntryId, Event)> {
         let event = || Event::child_stopped(self.child_id());
         self.needs_slot().then(|| (EntryId::of_child(self.id.clone(), EntryName::End), event()))
     }
@@ -88,7 +88,7 @@ impl Task {
 
 impl TaskStage {
     /// Returns the stage of the first attempt at a step.
-    pub(super) fn for_step(step: &Step, settings: &HumanSettings) -> Self {
+    pub(in crate::run) fn for_step(step: &Step, settings: &HumanSettings) -> Self {
         if settings.needs_step_approval(step) { Self::AwaitingApproval } else { Self::Queued }
     }
 }

@@ -59,7 +59,25 @@ impl Transition<'_> {
             }
             Next::Summarize => self.summarize(None),
             Next::Exhausted(failure) => self.break_off(failure),
+            Next::Finish(answer) => {
+                let named = self.run.files.find_named(&answer);
+                let files = if named.is_empty() { self.run.files.list_offered() } else { named };
+                self.finish(answer, files);
+            }
+            Next::Fail(failure) => self.fail(failure),
         }
+    }
+
+    /// Begins work that needs no input, and returns the events for viewers.
+    pub(in crate::run) fn begin(mut self) -> Vec<(EntryId, Event)> {
+        let settings = &self.run.spec.settings;
+        let work = self.run.phase.work_mut();
+        if let Some(progress) = work.and_then(|work| work.begin(settings)) {
+            self.settle(progress);
+            let is_awaiting = self.run.is_awaiting_humans();
+            self.run.human_requests.update_pause(is_awaiting, self.at_ms);
+        }
+        self.events
     }
 
     /// Adds items to the conversation; after a complete turn, also the users' changes and messages. Returns

@@ -31,8 +31,12 @@ pub const MODES: FolderLayout = FolderLayout { name: "modes", ending: "md", has_
 /// The prompts in place of ours.
 pub const PROMPTS: FolderLayout = FolderLayout { name: "prompts", ending: "md", has_groups: true };
 
+/// The workflows.
+pub const WORKFLOWS: FolderLayout =
+    FolderLayout { name: "workflows", ending: "yaml", has_groups: false };
+
 /// Every folder of a configuration folder.
-pub const FOLDERS: &[FolderLayout] = &[AGENTS, MODES, PROMPTS];
+pub const FOLDERS: &[FolderLayout] = &[AGENTS, MODES, PROMPTS, WORKFLOWS];
 
 impl FolderLayout {
     /// Returns the texts of this folder, each with its name below the folder.
@@ -124,12 +128,14 @@ mod tests {
             "prompts/en/react/system.md",
             "prompts/zh/a.md",
             "prompts/a.md",
+            "workflows/weekly.yaml",
+            "workflows/zh/weekly.yaml",
         ] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
         let agents = "is not named agents/NAME.md, agents/en/NAME.md or agents/zh/NAME.md";
         let prompts = "is not named prompts/en/GROUP/NAME.md or prompts/zh/GROUP/NAME.md";
-        let elsewhere = "is neither djinn.toml nor a file in agents/, modes/, prompts/";
+        let elsewhere = "is neither djinn.toml nor a file in agents/, modes/, prompts/, workflows/";
         let long = format!("agents/{}.md", "a".repeat(101));
         for (name, says) in [
             ("agents/../a.md", agents),
@@ -151,6 +157,10 @@ mod tests {
             ("prompts/en/.a/b.md", prompts),
             ("prompts/en//b.md", prompts),
             ("prompts/en/", prompts),
+            (
+                "workflows/a.md",
+                "is not named workflows/NAME.yaml, workflows/en/NAME.yaml or workflows/zh/NAME.yaml",
+            ),
             ("agent/a.md", elsewhere),
             ("a.md", elsewhere),
             ("/agents/a.md", elsewhere),

@@ -253,6 +253,10 @@ impl AvailableTools {
 
     fn add_tools(&mut self, source: &str, tools: &[Arc<dyn Tool>]) {
         for tool in tools {
+            // Users start workflows; no run has them as tools.
+            if tool.is_workflow() {
+                continue;
+            }
             let name = tool.spec(Language::En).name;
             if RESERVED_NAMES.contains(&name.as_str()) || self.tools.contains_key(&name) {
                 tracing::warn!(source, tool = name, "the name of a listed tool is taken");

@@ -34,9 +34,9 @@ impl Tale {
     /// What the seed's run does in this mode; two in five are trees.
     pub(super) fn of(seed: u64, mode: Machine) -> Self {
         match (mode, [1, 4, 5, 8].contains(&(seed % 10))) {
-            (Machine::React, false) => Self::Plain,
+            (Machine::React | Machine::Workflow, false) => Self::Plain,
             (Machine::PlanSolve, false) => Self::Market,
-            (Machine::React, true) => Self::Tree,
+            (Machine::React | Machine::Workflow, true) => Self::Tree,
             (Machine::PlanSolve, true) => Self::PlannedTree,
         }
     }
