@@ -105,7 +105,7 @@ impl Settings {
     #[must_use]
     pub fn apply_configured(&self, configured: &Self) -> Self {
         let outages =
-            OutagePolicy { patience: configured.outages.patience, ..self.outages.clone() };
+            OutagePolicy { patience: configured.outages.patience, ..self.outages };
         Self {
             hand_over_margin: configured.hand_over_margin,
             idle_stream: configured.idle_stream,

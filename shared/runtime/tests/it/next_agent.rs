@@ -26,7 +26,7 @@ use crate::story::visible;
 struct Agent(AgentSpec);
 
 impl Agent {
-    fn new(name: &str, keys: Value) -> Self {
+    fn new(name: &str, keys: &Value) -> Self {
         let mut file = json!({
             "name": name, "description": name, "prompt": "Do it.", "model": "executor", "max_steps": 50,
             "parameters": {"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]},
@@ -67,7 +67,7 @@ impl Tool for Agent {
 }
 
 fn router() -> Agent {
-    Agent::new("router", json!({"tools": ["look"], "hands_over": ["planner"]}))
+    Agent::new("router", &json!({"tools": ["look"], "hands_over": ["planner"]}))
 }
 
 /// The router looks and hands over in one turn; the planner has one step, which sends.
@@ -99,7 +99,7 @@ fn sim(points: Points, ledger: &Ledger) -> Sim {
         duration: Duration::from_millis(takes_ms),
         ..LedgerTool::new(name, effect, ledger, &points)
     };
-    let planner = Agent::new("planner", json!({"mode": "plan_solve", "tools": ["send"]}));
+    let planner = Agent::new("planner", &json!({"mode": "plan_solve", "tools": ["send"]}));
     let tools = Toolbox::default()
         .with_tool(tool("look", EffectClass::Read, 300))
         .with_tool(tool("send", EffectClass::Once, 400))
