@@ -158,7 +158,7 @@ async fn what_a_user_was_asked_before_the_hand_over_is_known_to_the_next_agent()
     add_agent(&folder, "analyst", ANALYST, "You analyse.");
     let path = folder.path().to_str().unwrap().to_owned();
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_AGENTS", path));
+        options.vars.push(("DJINN_CONFIG", path));
         let clarify = r#"{"clarify": true, "timeout": 0}"#;
         options.vars.push(("DJINN_PEOPLE__REQUESTS", clarify.to_owned()));
     })

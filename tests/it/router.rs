@@ -81,7 +81,7 @@ async fn router_offers_the_modes_of_the_deployment_and_may_ask_first() {
     add_agent(&folder, "analyst", "entry: true\nagent_type: 7\n", "You analyse.");
     let path = folder.path().to_str().unwrap().to_owned();
     let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_AGENTS", path));
+        options.vars.push(("DJINN_CONFIG", path));
         options.vars.push(("DJINN_DEFAULT_MODE", "router".to_owned()));
         let clarify = r#"{"clarify": true, "timeout": 0}"#;
         options.vars.push(("DJINN_PEOPLE__REQUESTS", clarify.to_owned()));

@@ -113,7 +113,7 @@ async fn workflows_are_modes_with_their_parameters_at_the_next_question() {
         list["modes"].as_array().unwrap().iter().find(|mode| mode["name"] == name).unwrap().clone()
     };
     let list = world.get("/modes").await.json();
-    assert_eq!(names(&list), ["react", "plan_solve", "weekly", "workflow"]);
+    assert_eq!(names(&list), ["react", "plan_solve", "router", "weekly", "workflow"]);
     let any = find(&list, "workflow");
     assert_eq!((&any["agent_type"], &any["title"]), (&json!(2), &json!("Workflow")));
     assert_eq!(any["parameters"]["properties"]["workflow"]["enum"], json!(["weekly"]));

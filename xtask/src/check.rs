@@ -62,10 +62,13 @@ mod tests {
         let checked = arguments.check_files().unwrap();
         let expected = [
             "agents/pricing.md",
+            "agents/regions.md",
             "djinn.toml",
             "modes/price_check.md",
             "prompts/en/style/table.md",
             "prompts/zh/style/table.md",
+            "workflows/brief.yaml",
+            "workflows/weekly.yaml",
         ];
         assert_eq!(checked.files, expected);
     }

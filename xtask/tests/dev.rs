@@ -222,7 +222,7 @@ fn other_users_cannot_read_the_home() {
     let question = "Compare the three regions in examples/sales.csv, one report each";
     newcomer.succeed(&["dev", "ask", question, "--file", "examples/sales.csv"], &[]);
     assert_eq!(mode(home), 0o700);
-    for folder in ["agents", "files", "objects", "prompts"] {
+    for folder in ["files", "objects"] {
         assert_eq!(mode(&home.join(folder)), 0o700, "{folder}");
     }
     for file in ["link-key", "table.db"] {

@@ -104,8 +104,7 @@ impl Settings {
     /// Returns these settings with the values of `djinn.toml`, as read later.
     #[must_use]
     pub fn apply_configured(&self, configured: &Self) -> Self {
-        let outages =
-            OutagePolicy { patience: configured.outages.patience, ..self.outages };
+        let outages = OutagePolicy { patience: configured.outages.patience, ..self.outages };
         Self {
             hand_over_margin: configured.hand_over_margin,
             idle_stream: configured.idle_stream,

@@ -147,6 +147,7 @@ async fn a_text_that_is_none_leaves_the_others_alone() {
 async fn a_folder_that_is_gone_is_a_sentence_with_its_path_until_it_is_back() {
     for folder in [TestFolder::on_disk(), TestFolder::in_bucket()] {
         folder.write("agents/a.md", b"A");
+        folder.read().await;
         let elsewhere = folder.root.with_extension("away");
         fs::rename(&folder.root, &elsewhere).unwrap();
         let error = folder.folder.read_texts().await.unwrap_err().to_string();
