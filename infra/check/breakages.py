@@ -75,7 +75,7 @@ BREAKAGES = {
         ("Prefix: tenants/", "Prefix: config/", "not what tenants have alone"),
         ("          - Id: abort\n", "          - Id: old\n            Status: Enabled\n            Prefix: config/\n"
          "            ExpirationInDays: 900\n          - Id: abort\n", "not what tenants have alone"),
-        ("DJINN_OBJECT_DAYS: 800", "DJINN_OBJECT_DAYS: 900", "DJINN_OBJECT_DAYS"),
+        ("DJINN_OBJECT_DAYS: \"800\"", "DJINN_OBJECT_DAYS: \"900\"", "DJINN_OBJECT_DAYS"),
     ],
     rules.the_rest_api_streams_if_asked_for: [
         ("TransferMode: STREAM", "TransferMode: RESPONSE_STREAM", "responseTransferMode"),

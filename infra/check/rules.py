@@ -261,7 +261,7 @@ def objects_outlive_what_names_them(template):
         yield f"Bucket expires {json.dumps(expiring)}, not what tenants have alone, after {object_days} days"
     for name in DRIVERS:
         function = properties(template, name)
-        yield from expect(name, function, "Environment.Variables.DJINN_OBJECT_DAYS", object_days)
+        yield from expect(name, function, "Environment.Variables.DJINN_OBJECT_DAYS", str(object_days))
 
 
 def the_rest_api_streams_if_asked_for(template):

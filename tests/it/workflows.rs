@@ -123,7 +123,7 @@ async fn workflows_are_modes_with_their_parameters_at_the_next_question() {
 
     write(folder.path(), "workflows/brief.yaml", BRIEF);
     let list = world.get("/modes").await.json();
-    assert_eq!(names(&list), ["react", "brief", "plan_solve", "weekly", "workflow"]);
+    assert_eq!(names(&list), ["react", "brief", "plan_solve", "router", "weekly", "workflow"]);
     // A mode of its own name, with the question as its task.
     task(&world.model, "Write on gold in 9 words.").reply("Gold is dear.");
     let body = json!({"question": "gold", "mode": "brief", "arguments": {"words": 9}});
