@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(start_with_folder("@config", "oracle,researcher"), Ok(true));
         assert_eq!(start_with_folder("@config/team/", "all"), Ok(true));
         assert_eq!(start_with_folder("", "all"), Ok(false));
-        let unknown = "DJINN_AGENTS__OFFERED names `oracle`, which is no agent: there are code_interpreter, deep_search, plan_solve, react, report_tool, researcher, reviewer, workflow, writer";
+        let unknown = "DJINN_AGENTS__OFFERED names `oracle`, which is no agent: there are code_interpreter, deep_search, plan_solve, react, report_tool, researcher, reviewer, router, workflow, writer";
         assert_eq!(start_with_folder("", "oracle"), Err(unknown.to_owned()));
         for (config, says) in [
             (
@@ -383,10 +383,12 @@ mod tests {
     fn a_dollar_limit_needs_the_price_of_every_model_unless_it_ends_in_if_priced() {
         let unpriced = "a budget in US dollars is set, but DJINN_PRICES has no price for mine";
         for (model, day_usd, run_usd, result) in [
-            ("gpt-4.1", "", "", Ok(None)),
+            ("gpt-4.1", "none", "", Ok(None)),
+            ("gpt-4.1", "", "", Ok(Some(10_000_000))),
             ("gpt-4.1", "10", "", Ok(Some(10_000_000))),
             ("gpt-4.1", "10 if priced", "2", Ok(Some(10_000_000))),
-            ("mine", "", "", Ok(None)),
+            ("mine", "none", "", Ok(None)),
+            ("mine", "", "", Ok(Some(10_000_000))),
             ("mine", "10", "", Err(unpriced)),
             ("mine", "", "2", Err(unpriced)),
             ("mine", "10 if priced", "2", Err(unpriced)),
@@ -406,7 +408,7 @@ mod tests {
             "{line}"
         );
         assert!(line.contains("DJINN_LIMITS__USER_DAY_USD does not limit them"), "{line}");
-        let (_, lines) = start_with_limits("mine", "", "");
+        let (_, lines) = start_with_limits("mine", "none", "");
         assert!(lines.len() == 1 && lines[0].contains(r#""level":"INFO""#), "{lines:?}");
         assert_eq!(start_with_limits("gpt-4.1", "10 if priced", "").1, [""; 0]);
     }

@@ -111,7 +111,7 @@ fn shipped_modes_have_the_prompts_of_their_machines_and_the_deployments_tools() 
         let react = ("react".to_owned(), "react", Some(5), "{{ mode_prompt }}".to_owned());
         assert_eq!(about[..2], [planner, react]);
         let router = &modes[2].spec;
-        assert_eq!((router.name.as_str(), router.agent_type, about.len()), ("router", Some(4), 3));
+        assert_eq!((router.name.as_str(), router.agent_type, about.len()), ("router", Some(4), 4));
         assert_eq!((&router.hands_over, &router.tools), (&vec!["all".to_owned()], &Vec::new()));
         assert!(modes[..2].iter().all(|agent| agent.spec.tools == ["all"]));
         assert!(modes.iter().all(|agent| agent.spec.max_steps == 1_000));
