@@ -73,8 +73,9 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     start_explained_log();
     let options = system_options()?;
     // A UI of the user's own replaces the page.
-    let options = if ui.is_none() && PAGE.find_text(&*options.var).is_none() {
-        let folder = page::open_page()?;
+    let has_own_page = ui.is_none() && PAGE.find_text(&*options.var).is_none();
+    let options = if has_own_page {
+        let folder = page::prepare_folder()?;
         let folder = folder.to_str().context("the path of target/web is no text")?.to_owned();
         let var = options.var;
         let with_page: Var =
@@ -89,6 +90,9 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     let _running = Announcement::announce_url(&home_dir(), &url)?;
     let web = if system.demo_site().is_some() { DEMO_SEARCH } else { OWN_SEARCH };
     print_line(&welcome_text(&url, system.demo_model().is_some(), web));
+    if has_own_page {
+        page::start_build()?;
+    }
     let unpriced_models = system.ports().model.settings().unpriced_models();
     if system.demo_model().is_none() && !unpriced_models.is_empty() {
         let names = unpriced_models.into_iter().collect::<Vec<_>>().join(", ");

@@ -8,20 +8,29 @@ use anyhow::Result;
 use crate::page;
 use crate::terminal::print_line;
 
-/// Returns the folder of the page. If the page is not current, starts its build: until the end, the folder has
-/// the previous page, or one that says so.
+/// Writes a notice into the folder of the page, if the folder has no page.
+///
+/// # Errors
+/// Returns an error if the folder cannot be written.
+pub(super) fn prepare_folder() -> Result<PathBuf> {
+    let folder = page::folder();
+    if !folder.join("index.html").exists() {
+        write_notice(BUILDING, "")?;
+    }
+    Ok(folder)
+}
+
+/// Starts the build of the page, if the page is not current. Until the end, the folder has the previous page, or
+/// the notice.
 ///
 /// # Errors
 /// Returns an error if the sources or the folder cannot be read.
-pub(super) fn open_page() -> Result<PathBuf> {
-    let folder = page::folder();
+pub(super) fn start_build() -> Result<()> {
     if page::is_current()? {
-        return Ok(folder);
+        return Ok(());
     }
-    let has_page = folder.join("index.html").exists();
-    if !has_page {
-        write_notice("The page is being built. This takes about a minute the first time.", "")?;
-    }
+    let notice = fs::read_to_string(page::folder().join("index.html")).unwrap_or_default();
+    let has_page = !notice.contains(BUILDING);
     std::thread::spawn(move || match page::build() {
         Ok(_) => print_line("the web page is ready"),
         Err(error) => {
@@ -34,8 +43,11 @@ pub(super) fn open_page() -> Result<PathBuf> {
             }
         }
     });
-    Ok(folder)
+    Ok(())
 }
+
+/// The notice in place of a page.
+const BUILDING: &str = "The page is being built. This takes about a minute the first time.";
 
 /// The remedy of a failed build.
 const REMEDY: &str = "The build needs Python 3.11 or later, and the registry of npm for the first time. Correct the \
