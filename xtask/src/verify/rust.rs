@@ -76,6 +76,8 @@ const ONCE: &[&str] = &[
     "human_requests::",
     "next_agents::what_a_user_was_asked_before",
     "router::router_offers_the_modes",
+    "workflows::a_person_approves_a_step",
+    "workflows::missing_arguments_are_asked_for",
     "joyagent::change_of_an_argument_that",
     "joyagent::a_plan_that_is_to_be_looked_at",
     "joyagent::an_answer_is_an_event",
