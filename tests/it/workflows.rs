@@ -130,7 +130,7 @@ async fn workflows_are_modes_with_their_parameters_at_the_next_question() {
     assert_eq!(ask(&world, &body).await.last().unwrap().json()["answer"], "Gold is dear.");
 
     fs::remove_dir_all(folder.path().join("workflows")).unwrap();
-    assert_eq!(names(&world.get("/modes").await.json()), ["react", "plan_solve"]);
+    assert_eq!(names(&world.get("/modes").await.json()), ["react", "plan_solve", "router"]);
 }
 
 #[tokio::test]
