@@ -48,8 +48,8 @@ pub(crate) fn find_workflow(
 ) -> Result<AgentSpec, ApiError> {
     if let Some(name) = arguments.remove(WORKFLOW) {
         let name = name.as_str().unwrap_or_default().trim().to_owned();
-        let found = list_workflows(modes).find(|mode| mode.name == name);
-        return found.cloned().ok_or_else(|| {
+        let workflow = list_workflows(modes).find(|mode| mode.name == name);
+        return workflow.cloned().ok_or_else(|| {
             let field = format!("{ARGUMENTS}.{WORKFLOW}");
             ApiError::invalid_field(field, &format!("names no workflow: {}", hint(modes, &name)))
         });
@@ -103,12 +103,12 @@ pub(crate) fn take_argument_lines(
     let properties = workflow.parameters.get("properties").and_then(Value::as_object);
     let mut rest = Vec::new();
     for line in question.spec.question.lines() {
-        let found = line.split_once([':', '：']).and_then(|(name, text)| {
+        let argument = line.split_once([':', '：']).and_then(|(name, text)| {
             let name = name.trim();
             let schema = properties?.get(name).filter(|_| name != TASK_ARGUMENT)?;
             Some((name, parse_parameter(Some(schema), text)?))
         });
-        match found {
+        match argument {
             Some((name, value)) => drop(arguments.insert(name.to_owned(), value)),
             None => rest.push(line),
         }

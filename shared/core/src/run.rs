@@ -124,9 +124,9 @@ impl Run {
         // Viewers see the start of a child in the run above.
         let start = (EntryId::start(), Event::run_started(&run.spec));
         let start = (!run.is_child()).then_some(start);
-        let begun = Transition::at(at_ms, &mut run).begin();
+        let first_events = Transition::at(at_ms, &mut run).begin();
         let entry = |(id, event)| Entry { id, path: Path::default(), at_ms, event };
-        let entries = start.into_iter().chain(begun).map(entry).collect();
+        let entries = start.into_iter().chain(first_events).map(entry).collect();
         (run, entries)
     }
 

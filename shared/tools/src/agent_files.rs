@@ -126,11 +126,11 @@ impl AgentFiles {
             let ours = shipped.iter().filter(is_used);
             let ours = ours.filter(|shipped| !names.contains(shipped.spec.name.as_str()));
             let all: Vec<ReadAgent> = own().chain(ours).cloned().collect();
-            let found = check_agents(&all, &self.tools);
-            let Some(invalid) = found.first().map(|problem| problem.path.clone()) else {
+            let faults = check_agents(&all, &self.tools);
+            let Some(invalid) = faults.first().map(|problem| problem.path.clone()) else {
                 return all;
             };
-            for problem in found.into_iter().filter(|problem| problem.path == invalid) {
+            for problem in faults.into_iter().filter(|problem| problem.path == invalid) {
                 add_once(problems, problem);
             }
             left_out.insert(invalid);

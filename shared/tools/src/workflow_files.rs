@@ -48,16 +48,16 @@ impl WorkflowFiles {
                 .collect();
             let agents: Vec<AgentSpec> =
                 agents.iter().filter_map(|tool| tool.agent(language)).collect();
-            let found = check_workflows(&own, &agents);
+            let faults = check_workflows(&own, &agents);
             let is_valid =
-                |workflow: &&ReadWorkflow| found.iter().all(|it| it.path != workflow.path());
+                |workflow: &&ReadWorkflow| faults.iter().all(|it| it.path != workflow.path());
             for workflow in own.iter().filter(is_valid) {
                 let versions = by_name.entry(workflow.spec.name.clone()).or_default();
                 if let Some(room) = versions.get_mut(place) {
                     *room = Some(workflow.spec.clone());
                 }
             }
-            for problem in found {
+            for problem in faults {
                 if !problems.contains(&problem) {
                     problems.push(problem);
                 }

@@ -51,14 +51,14 @@ fn find_waiting(workflow: &Workflow) -> BTreeSet<usize> {
 /// Returns the shortest cycle through a step, beginning with the step.
 fn find_cycle(workflow: &Workflow, start: usize) -> Option<Vec<usize>> {
     let mut ways = VecDeque::from([vec![start]]);
-    let mut seen = BTreeSet::new();
+    let mut visits = BTreeSet::new();
     while let Some(way) = ways.pop_front() {
         let last = way.last().copied()?;
         for on in workflow.steps.get(last).into_iter().flat_map(|step| step.depends_on.iter()) {
             if *on == start {
                 return Some(way);
             }
-            if seen.insert(*on) {
+            if visits.insert(*on) {
                 ways.push_back(way.iter().copied().chain([*on]).collect());
             }
         }

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) use child::MAX_INDIRECT_REPORT;
 use planning::{is_plan_creation, run_plan_command};
 pub(super) use review::{is_waiting_for, result_review, step_review};
+pub(super) use shares::{split_budget, split_task_places};
 pub(super) use stage::{PreviousAttempt, Task, TaskStage};
 
 use super::child::ChildContext;
@@ -161,7 +162,10 @@ impl Work for PlanSolve {
     }
 
     fn allocate_shares(&mut self, remaining: BudgetShare, spec: &RunSpec) -> Vec<(EntryId, Event)> {
-        self.split_budget(remaining, &spec.settings.plan, spec.places());
+        let settings = &spec.settings.plan;
+        let places = spec.places();
+        self.has_places = places > 0;
+        split_budget(&mut self.tasks, self.plan.as_ref(), remaining, settings, places, true);
         Vec::new()
     }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use self::parameter::ParameterQuestions;
 use self::step::StepOrigin;
 use super::child::ChildContext;
-use super::plan_solve::{PreviousAttempt, Task, TaskStage, result_review};
+use super::plan_solve::{PreviousAttempt, Task, TaskStage, result_review, split_budget};
 use super::progress::{Next, WorkUpdate};
 use super::work::{AbandonedWork, Work};
 use crate::agent_loop::{AgentLoop, TurnUpdate};
@@ -157,7 +157,10 @@ impl Work for WorkflowRun {
     }
 
     fn allocate_shares(&mut self, remaining: BudgetShare, spec: &RunSpec) -> Vec<(EntryId, Event)> {
-        self.split_budget(remaining, &spec.settings.plan, spec.places());
+        let settings = &spec.settings.plan;
+        let places = spec.places();
+        self.has_places = places > 0;
+        split_budget(&mut self.tasks, self.plan.as_ref(), remaining, settings, places, false);
         Vec::new()
     }
 

@@ -17,12 +17,12 @@ pub fn parse_result(text: &str) -> Value {
 #[must_use]
 pub fn find_field<'v>(value: &'v Value, fields: &[String]) -> &'v Value {
     fields.iter().fold(value, |value, field| {
-        let found = match value {
+        let part = match value {
             Value::Object(members) => members.get(field),
             Value::Array(items) => field.parse::<usize>().ok().and_then(|nth| items.get(nth)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
         };
-        found.unwrap_or(&Value::Null)
+        part.unwrap_or(&Value::Null)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use super::{ChildContext, PlanSolve, Task};
+use super::{ChildContext, PlanSolve, Task, split_task_places};
 use crate::agent::{ALL_TOOLS, TASK_ARGUMENT};
 use crate::budget::BudgetShare;
 use crate::conversation::{ChildReport, Conversation, ConversationItem};
@@ -26,7 +26,12 @@ impl PlanSolve {
         let task = self.find_task(id)?;
         let share = task.share()?;
         let settings = &context.spec.settings;
-        let places = self.split_places(&settings.plan, context.spec.places());
+        let places = split_task_places(
+            &self.tasks,
+            self.plan.as_ref(),
+            &settings.plan,
+            context.spec.places(),
+        );
         let tool_calls = settings.budget.tool_calls.min(share.tool_calls);
         let mut arguments = Map::new();
         if task.has_agent() {

@@ -60,8 +60,9 @@ impl Transition<'_> {
             Next::Summarize => self.summarize(None),
             Next::Exhausted(failure) => self.break_off(failure),
             Next::Finish(answer) => {
-                let named = self.run.files.find_named(&answer);
-                let files = if named.is_empty() { self.run.files.list_offered() } else { named };
+                let mentions = self.run.files.find_named(&answer);
+                let files =
+                    if mentions.is_empty() { self.run.files.list_offered() } else { mentions };
                 self.finish(answer, files);
             }
             Next::Fail(failure) => self.fail(failure),

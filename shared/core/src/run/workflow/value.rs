@@ -114,8 +114,8 @@ impl WorkflowRun {
     ) -> Map<String, Value> {
         let arguments = step.arguments.iter();
         let arguments = arguments.map(|(name, value)| (name, self.render_value(value, item)));
-        let known = arguments.filter(|(_, value)| !value.is_null());
-        known.map(|(name, value)| (name.clone(), value)).collect()
+        let values = arguments.filter(|(_, value)| !value.is_null());
+        values.map(|(name, value)| (name.clone(), value)).collect()
     }
 
     fn render_value(&self, value: &Value, item: Option<&Value>) -> Value {
@@ -162,12 +162,12 @@ impl WorkflowRun {
             let step = self.plan.as_ref().and_then(|plan| plan.step(step));
             step.map_or("", |step| step.stage.as_str())
         };
-        let named = reports.into_iter().map(|(step, report)| ChildReport {
+        let excerpts = reports.into_iter().map(|(step, report)| ChildReport {
             description: stage(step).to_owned(),
             text: truncate_text(&report.text, room),
             ..report.clone()
         });
-        named.collect()
+        excerpts.collect()
     }
 
     /// Returns the answer: the file's template, or the result of the last step. Without text, the answer is the list

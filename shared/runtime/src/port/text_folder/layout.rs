@@ -44,8 +44,8 @@ impl FolderLayout {
         &self,
         texts: &'a [FolderText],
     ) -> impl Iterator<Item = (&'a str, &'a FolderText)> {
-        let named = |text: &'a FolderText| Some((self.name_below(&text.name)?, text));
-        texts.iter().filter_map(named)
+        let entry = |text: &'a FolderText| Some((self.name_below(&text.name)?, text));
+        texts.iter().filter_map(entry)
     }
 
     /// Returns the name of a file below this folder; `None` for a file elsewhere.
@@ -82,10 +82,10 @@ impl FolderLayout {
 #[must_use]
 pub fn split_language(name: &str) -> (Option<Language>, &str) {
     let languages = [Language::En, Language::Zh].into_iter();
-    let mut found = languages.filter_map(|language| {
+    let mut matches = languages.filter_map(|language| {
         Some((language, name.strip_prefix(language.as_str())?.strip_prefix('/')?))
     });
-    found.next().map_or((None, name), |(language, name)| (Some(language), name))
+    matches.next().map_or((None, name), |(language, name)| (Some(language), name))
 }
 
 /// Checks that a file of this name is read: `djinn.toml`, or a text of one of the [`FOLDERS`].
