@@ -9,10 +9,11 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("djinn-inflate", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
+    ("djinn-schema", &["djinn-text"]),
     ("djinn-settings", &["djinn-text"]),
     ("djinn-egress", &["djinn-inflate"]),
     ("djinn-core", &["djinn-messages", "djinn-text"]),
@@ -39,6 +40,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "djinn-core",
             "djinn-messages",
             "djinn-runtime",
+            "djinn-schema",
             "djinn-settings",
             "djinn-text",
         ],
@@ -50,6 +52,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "djinn-core",
             "djinn-model",
             "djinn-runtime",
+            "djinn-schema",
             "djinn-settings",
             "djinn-tools",
         ],
@@ -64,6 +67,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "djinn-model",
             "djinn-protocol",
             "djinn-runtime",
+            "djinn-schema",
             "djinn-settings",
             "djinn-text",
             "djinn-tools",
@@ -124,6 +128,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "djinn-core",
             "djinn-local",
             "djinn-scripted",
+            "djinn-schema",
             "djinn-settings",
             "djinn-tools",
             "functions/*",
@@ -132,7 +137,11 @@ const ARROWS: [(&str, &[&str]); 22] = [
 ];
 
 /// The crates that are pure, and all libraries that each may depend on.
-const PURE: [(&str, &[&str]); 6] = [
+const PURE: [(&str, &[&str]); 7] = [
+    (
+        "djinn-schema",
+        &["jsonschema", "percent-encoding", "serde", "serde_json", "sha2", "thiserror"],
+    ),
     ("djinn-settings", &["serde_json", "thiserror", "toml"]),
     ("djinn-inflate", &["crc32fast", "miniz_oxide"]),
     ("djinn-messages", &["serde"]),

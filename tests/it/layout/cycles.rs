@@ -9,7 +9,7 @@ use super::source::{Source, sources};
 use super::{none, one};
 
 /// The crates whose modules can be read one after the other.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "functions/agent",
     "shared/agents",
     "shared/aws",
@@ -17,6 +17,7 @@ const CRATES: [&str; 8] = [
     "shared/messages",
     "shared/protocol",
     "shared/runtime",
+    "shared/schema",
     "shared/text",
 ];
 

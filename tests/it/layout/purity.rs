@@ -6,7 +6,7 @@ use super::word::{Word, words};
 use super::{none, one};
 
 /// The sources of the pure crates.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "shared/settings/src/",
     "shared/agents/src/",
     "shared/inflate/src/",
@@ -14,6 +14,7 @@ const PURE: [&str; 7] = [
     "shared/text/src/",
     "shared/core/src/",
     "shared/protocol/src/",
+    "shared/schema/src/",
 ];
 
 /// Names that they have no use for, wherever they come from.
