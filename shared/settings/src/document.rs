@@ -14,8 +14,9 @@ use crate::VarLookup;
 use crate::setting::{Setting, ValueKind};
 use crate::table::model::{MODELS, file};
 pub use problem::FieldProblem;
-use problem::line_at;
-use value::{to_json, to_text};
+pub use problem::line_at;
+pub use value::to_json;
+use value::to_text;
 
 /// The name of the file, in the configuration folder.
 pub const FILE_NAME: &str = "djinn.toml";

@@ -11,7 +11,7 @@ mod read;
 mod setting;
 pub mod table;
 
-pub use document::{FILE_NAME, FieldProblem, SettingsDocument};
+pub use document::{FILE_NAME, FieldProblem, SettingsDocument, line_at, to_json};
 pub use error::{InvalidSetting, UnknownSetting};
 pub use help::write_help;
 pub use names::{PREFIX, check_names};

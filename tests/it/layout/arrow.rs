@@ -9,7 +9,7 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("djinn-inflate", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
@@ -18,6 +18,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("djinn-egress", &["djinn-inflate"]),
     ("djinn-core", &["djinn-messages", "djinn-text"]),
     ("djinn-agents", &["djinn-core", "djinn-text"]),
+    ("djinn-outside", &["djinn-core", "djinn-settings", "djinn-text"]),
     ("djinn-protocol", &["djinn-core", "djinn-messages", "djinn-text"]),
     (
         "djinn-runtime",
@@ -26,6 +27,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "djinn-core",
             "djinn-inflate",
             "djinn-messages",
+            "djinn-outside",
             "djinn-protocol",
             "djinn-settings",
             "djinn-text",
@@ -39,6 +41,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "djinn-agents",
             "djinn-core",
             "djinn-messages",
+            "djinn-outside",
             "djinn-runtime",
             "djinn-schema",
             "djinn-settings",
@@ -51,6 +54,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "djinn-aws",
             "djinn-core",
             "djinn-model",
+            "djinn-outside",
             "djinn-runtime",
             "djinn-schema",
             "djinn-settings",
@@ -65,6 +69,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "djinn-egress",
             "djinn-messages",
             "djinn-model",
+            "djinn-outside",
             "djinn-protocol",
             "djinn-runtime",
             "djinn-schema",
@@ -137,7 +142,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
 ];
 
 /// The crates that are pure, and all libraries that each may depend on.
-const PURE: [(&str, &[&str]); 7] = [
+const PURE: [(&str, &[&str]); 8] = [
     (
         "djinn-schema",
         &["jsonschema", "percent-encoding", "serde", "serde_json", "sha2", "thiserror"],
@@ -156,6 +161,10 @@ const PURE: [(&str, &[&str]); 7] = [
             "strsim",
             "thiserror",
         ],
+    ),
+    (
+        "djinn-outside",
+        &["base64", "percent-encoding", "serde", "serde_json", "thiserror", "toml", "url"],
     ),
     ("djinn-core", &["icu_normalizer", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
     ("djinn-protocol", &["schemars", "serde", "serde_json", "thiserror"]),

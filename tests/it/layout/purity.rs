@@ -11,6 +11,7 @@ const PURE: [&str; 8] = [
     "shared/agents/src/",
     "shared/inflate/src/",
     "shared/messages/src/",
+    "shared/outside/src/",
     "shared/text/src/",
     "shared/core/src/",
     "shared/protocol/src/",

@@ -1,5 +1,6 @@
 //! The outside: a gateway without secrets reads web pages and queries search engines.
 
+mod tool_call;
 pub mod wire;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::SessionKey;
 use super::payload::base64_bytes;
 use super::tool::BoxFuture;
+pub use tool_call::{ToolAnswer, ToolAnswerFile, ToolJob};
 
 /// The maximum number of pages of a job; all are read in parallel.
 pub const MAX_PAGES: usize = 20;
@@ -320,6 +322,17 @@ pub trait Outside: Send + Sync {
         context: &'a OutsideContext,
         job: SearchJob,
     ) -> BoxFuture<'a, Result<SearchAnswer, OutsideError>>;
+
+    /// Calls a tool that is a file. The problem of a call is an answer; an error means that the gateway itself
+    /// failed, possibly after the request was sent. By default, a gateway calls no tools.
+    fn call_tool<'a>(
+        &'a self,
+        context: &'a OutsideContext,
+        job: ToolJob,
+    ) -> BoxFuture<'a, Result<ToolAnswer, OutsideError>> {
+        let _ = (context, job);
+        Box::pin(async { Err(OutsideError::Refused("this gateway calls no tools.".to_owned())) })
+    }
 }
 
 /// The stand-in for a missing gateway: every job fails with [`OutsideError::Disabled`].
@@ -339,6 +352,14 @@ impl Outside for DisabledOutside {
         _: &'a OutsideContext,
         _: SearchJob,
     ) -> BoxFuture<'a, Result<SearchAnswer, OutsideError>> {
+        Box::pin(async { Err(OutsideError::Disabled(self.0.clone())) })
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        _: &'a OutsideContext,
+        _: ToolJob,
+    ) -> BoxFuture<'a, Result<ToolAnswer, OutsideError>> {
         Box::pin(async { Err(OutsideError::Disabled(self.0.clone())) })
     }
 }

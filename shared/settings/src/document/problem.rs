@@ -22,6 +22,7 @@ impl FieldProblem {
 }
 
 /// Returns the line of a byte in a text, from 1.
-pub(super) fn line_at(text: &str, byte: usize) -> usize {
+#[must_use]
+pub fn line_at(text: &str, byte: usize) -> usize {
     text.bytes().take(byte).filter(|byte| *byte == b'\n').count() + 1
 }

@@ -25,7 +25,8 @@ pub(super) fn to_text(kind: ValueKind, value: &DeValue<'_>) -> Option<String> {
 }
 
 /// Returns a value as JSON; `None` for a number that JSON lacks.
-pub(super) fn to_json(value: &DeValue<'_>) -> Option<Value> {
+#[must_use]
+pub fn to_json(value: &DeValue<'_>) -> Option<Value> {
     Some(match value {
         DeValue::String(text) => Value::String(text.clone().into_owned()),
         DeValue::Integer(number) => Value::from(to_integer(number)?),

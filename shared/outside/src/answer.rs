@@ -1,0 +1,461 @@
+//! The answer of a server, and the rules by which a file reads it.
+
+use base64::Engine;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use djinn_core::human::Interrupt;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::template::to_text;
+
+/// Maximum characters of a server's own words in an error.
+const MAX_DETAIL: usize = 500;
+
+/// Base64 with or without padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// An answer as the file's rules read it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolReading {
+    /// The result.
+    Done {
+        /// The content for the model. A file within it is replaced by the file's name.
+        content: AnswerContent,
+        /// The file of the result.
+        file: Option<FoundFile>,
+    },
+    /// The call failed; the run continues.
+    Failed(ToolProblem),
+    /// Nothing was done, and a user can remove the cause.
+    Interrupted(Interrupt),
+}
+
+/// The content of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnswerContent {
+    /// A plain text; empty for an answer without a body.
+    Text(String),
+    /// JSON.
+    Json(Value),
+}
+
+impl AnswerContent {
+    /// Returns the content as one text.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Text(text) | Self::Json(Value::String(text)) => text,
+            Self::Json(value) => value.to_string(),
+        }
+    }
+}
+
+/// A file of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    /// The name in the tool's file, or the tool's name without an ending.
+    pub name: String,
+    /// The media type in the tool's file or in the answer, if any.
+    pub media_type: Option<String>,
+    /// The content.
+    pub content: FoundFileContent,
+}
+
+/// The content of a file, or its location.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FoundFileContent {
+    /// The bytes.
+    Bytes(Vec<u8>),
+    /// An unchecked URL. The request for the file must contain no key.
+    Url(String),
+}
+
+/// The problem of a failed call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolProblem {
+    /// The kind of the problem.
+    pub code: ToolProblemCode,
+    /// The HTTP status, if the server answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The server's own words, the missing part, or the reason; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+/// The kinds of problems with a call. Only the kinds from [`Self::Status`] on come from an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolProblemCode {
+    /// No file defines the tool any more, or the file has changed since the offer. No request was sent.
+    Changed,
+    /// The arguments fit into no request. No request was sent.
+    Arguments,
+    /// The operator has not set a key that the request needs. No request was sent.
+    KeyMissing,
+    /// The URL's target is forbidden. No request was sent.
+    Address,
+    /// The server was unreachable. No request was sent.
+    Unreachable,
+    /// The server took too long.
+    TooSlow,
+    /// The answer is above the size limit.
+    TooLarge,
+    /// The server broke the connection, or spoke no HTTP.
+    Protocol,
+    /// The server answered with a redirect, and the request contains a key.
+    Redirect,
+    /// The server answered with a status other than success.
+    Status,
+    /// The server reported an error in a successful answer.
+    Reported,
+    /// The answer is not JSON.
+    NotJson,
+    /// The answer lacks the result.
+    NoResult,
+    /// The answer is neither JSON nor plain text.
+    Unsupported,
+    /// The file in the answer cannot be read.
+    BrokenFile,
+}
+
+/// The rules of a file for answers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ResultRules {
+    /// The location of the result; `None` for the whole answer.
+    pub(crate) pointer: Option<String>,
+    /// The location of an error's words.
+    pub(crate) error_pointer: Option<String>,
+    pub(crate) interrupts: Vec<InterruptRule>,
+    pub(crate) file: Option<FileRule>,
+}
+
+/// An answer that interrupts the call: the value at a location.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct InterruptRule {
+    pub(crate) pointer: String,
+    pub(crate) value: Value,
+    pub(crate) message: String,
+}
+
+/// The file of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FileRule {
+    pub(crate) source: FileSource,
+    pub(crate) name: String,
+    pub(crate) media_type: Option<String>,
+}
+
+/// The location of a file's content in an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum FileSource {
+    Base64(String),
+    Url(String),
+}
+
+/// The body of an answer by its content.
+enum Body {
+    Json(Value),
+    /// Neither JSON nor empty, although the server or the rules want JSON.
+    NotJson(String),
+    Text(String),
+    Html,
+    /// A media type without text.
+    Other(String),
+}
+
+impl ResultRules {
+    pub(crate) fn read_answer(
+        &self,
+        status: u16,
+        content_type: Option<&str>,
+        body: &[u8],
+    ) -> ToolReading {
+        let body = self.parse_body(content_type, body);
+        if let Body::Json(value) = &body
+            && let Some(interrupt) = self.find_interrupt(value)
+        {
+            return ToolReading::Interrupted(interrupt);
+        }
+        if !(200..300).contains(&status) {
+            let detail = self.find_detail(&body);
+            return refuse(ToolProblemCode::Status, status, &detail);
+        }
+        match body {
+            Body::Json(value) => self.read_value(status, value),
+            Body::Text(text) => {
+                let content = AnswerContent::Text(text);
+                ToolReading::Done { content, file: None }
+            }
+            Body::NotJson(text) => refuse(ToolProblemCode::NotJson, status, &text),
+            Body::Html => refuse(ToolProblemCode::Unsupported, status, "text/html"),
+            Body::Other(media_type) => refuse(ToolProblemCode::Unsupported, status, &media_type),
+        }
+    }
+
+    fn parse_body(&self, content_type: Option<&str>, body: &[u8]) -> Body {
+        let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
+        let media_type = media_type.trim().to_ascii_lowercase();
+        let is_json = media_type == "application/json" || media_type.ends_with("+json");
+        let is_text = media_type.is_empty() || media_type.starts_with("text/");
+        if matches!(&*media_type, "text/html" | "application/xhtml+xml") {
+            return Body::Html;
+        }
+        let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
+        let needs_json = self.pointer.is_some() || self.file.is_some();
+        if !is_json && !is_text && !body.is_empty() {
+            return Body::Other(media_type);
+        }
+        let is_plain =
+            media_type.starts_with("text/") && !needs_json && self.error_pointer.is_none();
+        if let Ok(value) = serde_json::from_slice(body)
+            && !(is_plain && self.interrupts.is_empty())
+        {
+            return Body::Json(value);
+        }
+        let text = String::from_utf8_lossy(body).into_owned();
+        let start: String = text.trim_start().chars().take(9).collect();
+        let start = start.to_ascii_lowercase();
+        if start.starts_with("<!doctype") || start.starts_with("<html") {
+            Body::Html
+        } else if needs_json || (is_json && !body.is_empty()) {
+            Body::NotJson(text)
+        } else {
+            Body::Text(text)
+        }
+    }
+
+    fn find_interrupt(&self, value: &Value) -> Option<Interrupt> {
+        self.interrupts.iter().find_map(|rule| {
+            let code = to_text(value.pointer(&rule.pointer)?);
+            let is_met = code == to_text(&rule.value);
+            let code: String = code.unwrap_or_default().chars().take(100).collect();
+            is_met.then(|| Interrupt { code, message: rule.message.clone() })
+        })
+    }
+
+    /// Returns the server's own words about an error.
+    fn find_detail(&self, body: &Body) -> String {
+        match body {
+            Body::Json(value) => {
+                let words = self.find_error(value);
+                words.unwrap_or_else(|| AnswerContent::Json(value.clone()).into_text())
+            }
+            Body::Text(text) | Body::NotJson(text) => text.clone(),
+            Body::Html | Body::Other(_) => String::new(),
+        }
+    }
+
+    /// Returns the error of an answer. `null`, `false`, `0` and empty values are no error.
+    fn find_error(&self, value: &Value) -> Option<String> {
+        let error = value.pointer(self.error_pointer.as_ref()?)?;
+        let is_empty = match error {
+            Value::Null => true,
+            Value::Bool(is_error) => !is_error,
+            Value::Number(number) => number.as_f64() == Some(0.0),
+            Value::String(text) => text.trim().is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Object(members) => members.is_empty(),
+        };
+        (!is_empty).then(|| to_text(error).unwrap_or_default())
+    }
+
+    fn read_value(&self, status: u16, mut value: Value) -> ToolReading {
+        if let Some(error) = self.find_error(&value) {
+            return refuse(ToolProblemCode::Reported, status, &error);
+        }
+        let file = match self.file.as_ref().map(|rule| rule.take_file(&mut value)) {
+            Some(Err(detail)) => return refuse(ToolProblemCode::BrokenFile, status, &detail),
+            Some(Ok(file)) => file,
+            None => None,
+        };
+        let content = match &self.pointer {
+            None => Some(value),
+            Some(pointer) => value.pointer_mut(pointer).map(Value::take),
+        };
+        match content {
+            Some(value) => ToolReading::Done { content: AnswerContent::Json(value), file },
+            None => {
+                let pointer = self.pointer.clone().unwrap_or_default();
+                refuse(ToolProblemCode::NoResult, status, &pointer)
+            }
+        }
+    }
+}
+
+impl FileRule {
+    /// Returns the file of an answer and leaves its name there; `None` if the answer has no file.
+    ///
+    /// # Errors
+    /// Returns the location of a file that cannot be read.
+    fn take_file(&self, value: &mut Value) -> Result<Option<FoundFile>, String> {
+        let pointer = match &self.source {
+            FileSource::Base64(pointer) | FileSource::Url(pointer) => pointer,
+        };
+        let text = match value.pointer_mut(pointer) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::String(text)) if !text.is_empty() => {
+                std::mem::replace(text, self.name.clone())
+            }
+            Some(_) => return Err(pointer.clone()),
+        };
+        let mut media_type = self.media_type.clone();
+        let content = match &self.source {
+            FileSource::Url(_) => FoundFileContent::Url(text),
+            FileSource::Base64(_) => {
+                let data_url =
+                    text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+                let encoded = match data_url {
+                    Some((kind, encoded)) => {
+                        media_type = media_type.or_else(|| Some(kind.to_owned()));
+                        encoded
+                    }
+                    None => &text,
+                };
+                let encoded: String = encoded.split_ascii_whitespace().collect();
+                let bytes = BASE64.decode(encoded).map_err(|_| pointer.clone())?;
+                FoundFileContent::Bytes(bytes)
+            }
+        };
+        Ok(Some(FoundFile { name: self.name.clone(), media_type, content }))
+    }
+}
+
+fn refuse(code: ToolProblemCode, status: u16, detail: &str) -> ToolReading {
+    let mut words: String = detail.trim().chars().take(MAX_DETAIL).collect();
+    if detail.trim().chars().nth(MAX_DETAIL).is_some() {
+        words.push('…');
+    }
+    ToolReading::Failed(ToolProblem { code, status: Some(status), detail: words })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rules() -> ResultRules {
+        ResultRules {
+            pointer: Some("/data".to_owned()),
+            error_pointer: Some("/error".to_owned()),
+            interrupts: vec![InterruptRule {
+                pointer: "/code".to_owned(),
+                value: json!(20006),
+                message: "Out of credits.".to_owned(),
+            }],
+            file: None,
+        }
+    }
+
+    fn read(rules: &ResultRules, status: u16, kind: &str, body: &str) -> String {
+        match rules.read_answer(status, Some(kind).filter(|kind| !kind.is_empty()), body.as_bytes())
+        {
+            ToolReading::Done { content: AnswerContent::Text(text), .. } => format!("text {text}"),
+            ToolReading::Done { content: AnswerContent::Json(value), .. } => {
+                format!("json {value}")
+            }
+            ToolReading::Failed(ToolProblem { code, status, detail }) => {
+                format!("{code:?} {} {detail}", status.unwrap_or_default())
+            }
+            ToolReading::Interrupted(Interrupt { code, message }) => format!("{code}: {message}"),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_a_result_an_error_or_an_interrupt() {
+        let json = "application/json; charset=utf-8";
+        for (status, kind, body, reading) in [
+            (200, json, r#"{"data": {"a": [1]}}"#, r#"json {"a":[1]}"#),
+            (201, "", r#"{"data": "x", "error": ""}"#, r#"json "x""#),
+            (200, "text/plain", "\u{feff}{\"data\": null, \"error\": null}", "json null"),
+            (200, "application/problem+json", r#"{"data": 1, "error": 0}"#, "json 1"),
+            (200, json, r#"{"data": 1, "error": "no city"}"#, "Reported 200 no city"),
+            (200, json, r#"{"data": 1, "error": {"a": 1}}"#, r#"Reported 200 {"a":1}"#),
+            (200, json, r#"{"other": 1}"#, "NoResult 200 /data"),
+            (200, json, "[]", "NoResult 200 /data"),
+            (200, json, "{", "NotJson 200 {"),
+            (200, json, "", "NotJson 200 "),
+            (200, "text/plain", "hello", "NotJson 200 hello"),
+            (200, "text/html", "{\"data\": 1}", "Unsupported 200 text/html"),
+            (200, "", " <!DOCTYPE html><p>", "Unsupported 200 text/html"),
+            (200, json, "<html><p>", "Unsupported 200 text/html"),
+            (200, "image/png", "x", "Unsupported 200 image/png"),
+            (500, json, r#"{"error": "down"}"#, "Status 500 down"),
+            (404, json, r#"{"message": "none"}"#, r#"Status 404 {"message":"none"}"#),
+            (502, "text/html", "<h1>Bad gateway", "Status 502 "),
+            (302, "", "", "Status 302 "),
+            (200, json, r#"{"code": 20006, "error": "x"}"#, "20006: Out of credits."),
+            (402, "", r#"{"code": "20006"}"#, "20006: Out of credits."),
+            (200, json, r#"{"code": 2000, "data": 1}"#, "json 1"),
+        ] {
+            assert_eq!(read(&rules(), status, kind, body), reading, "{status} {kind} {body}");
+        }
+    }
+
+    #[test]
+    fn without_rules_the_whole_answer_is_the_result() {
+        let rules = ResultRules::default();
+        for (kind, body, reading) in [
+            ("text/plain", r#"{"a": 1}"#, r#"text {"a": 1}"#),
+            ("text/csv; charset=utf-8", "a,b", "text a,b"),
+            ("application/json", r#"{"a": 1}"#, r#"json {"a":1}"#),
+            ("", "hello", "text hello"),
+            ("application/json", "", "text "),
+            ("application/octet-stream", "", "text "),
+            ("application/json", "hello", "NotJson 200 hello"),
+        ] {
+            assert_eq!(read(&rules, 200, kind, body), reading, "{kind} {body}");
+        }
+        let bytes = rules.read_answer(200, Some("text/plain"), b"a\xff");
+        let ToolReading::Done { content, .. } = bytes else { panic!("{bytes:?}") };
+        assert_eq!(content.into_text(), "a\u{fffd}");
+        let long = read(&rules, 500, "", &"x".repeat(10_000));
+        assert!(long.ends_with("x…") && long.len() < 600, "{long}");
+    }
+
+    #[test]
+    fn a_file_is_taken_out_of_the_answer() {
+        let with_file = |source| ResultRules {
+            file: Some(FileRule { source, name: "chart.png".to_owned(), media_type: None }),
+            ..ResultRules::default()
+        };
+        let base64 = with_file(FileSource::Base64("/image".to_owned()));
+        let url = with_file(FileSource::Url("/image".to_owned()));
+        let read = |rules: &ResultRules, image: Value| {
+            let body = json!({"image": image, "title": "t"}).to_string();
+            rules.read_answer(200, Some("application/json"), body.as_bytes())
+        };
+        let done = |file: Option<(Option<&str>, FoundFileContent)>| {
+            let shown = if file.is_some() { json!("chart.png") } else { Value::Null };
+            let file = file.map(|(media_type, content)| FoundFile {
+                name: "chart.png".to_owned(),
+                media_type: media_type.map(str::to_owned),
+                content,
+            });
+            let content = AnswerContent::Json(json!({"image": shown, "title": "t"}));
+            ToolReading::Done { content, file }
+        };
+        let bytes = |media_type| Some((media_type, FoundFileContent::Bytes(b"png".to_vec())));
+        assert_eq!(read(&base64, json!("cG5n")), done(bytes(None)));
+        assert_eq!(read(&base64, json!("cG\r\n5n")), done(bytes(None)));
+        let data_url = "data:image/png;base64,cG5n";
+        assert_eq!(read(&base64, json!(data_url)), done(bytes(Some("image/png"))));
+        assert_eq!(read(&base64, Value::Null), done(None));
+        let link = FoundFileContent::Url("https://a.test/x".to_owned());
+        assert_eq!(read(&url, json!("https://a.test/x")), done(Some((None, link))));
+        for (rules, image) in [
+            (&base64, json!("no base64!")),
+            (&base64, json!(1)),
+            (&url, json!("")),
+            (&url, json!([])),
+        ] {
+            let ToolReading::Failed(problem) = read(rules, image) else { panic!("no problem") };
+            assert_eq!((problem.code, &*problem.detail), (ToolProblemCode::BrokenFile, "/image"));
+        }
+    }
+}

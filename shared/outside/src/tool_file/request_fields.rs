@@ -1,0 +1,280 @@
+//! The section `[request]`.
+
+use std::collections::BTreeSet;
+
+use djinn_core::tool::EffectClass;
+use djinn_text::near_miss::find_near_miss;
+use serde_json::Value;
+
+use super::fields::{FieldReader, Section, list_choices};
+use super::properties_of;
+use crate::request::{RequestMethod, RequestTemplate, UrlTemplate};
+use crate::template::{JsonTemplate, TextTemplate};
+
+const METHODS: [(&str, RequestMethod); 5] = [
+    ("GET", RequestMethod::Get),
+    ("POST", RequestMethod::Post),
+    ("PUT", RequestMethod::Put),
+    ("PATCH", RequestMethod::Patch),
+    ("DELETE", RequestMethod::Delete),
+];
+
+/// Headers that describe the connection or the body, and those that every call has.
+const OWN_HEADERS: [&str; 14] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "idempotency-key",
+    "keep-alive",
+    "te",
+    "traceparent",
+    "tracestate",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The parameters that placeholders may name.
+struct Placeholders<'a> {
+    /// `None` if the parameters themselves are invalid.
+    parameters: Option<&'a Value>,
+    /// The names that occur.
+    used: BTreeSet<String>,
+}
+
+/// The position of a placeholder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Position {
+    Path,
+    Query,
+    Body,
+}
+
+/// Reads the request. Placeholders must name `parameters`, and each parameter must be used.
+pub(super) fn read_request<'a>(
+    reader: &mut FieldReader<'a>,
+    top: &Section<'a>,
+    parameters: Option<&Value>,
+    effect: EffectClass,
+) -> Option<RequestTemplate> {
+    if !top.has_field("request") {
+        reader.refuse(1, "`request` is missing: a table with `method` and `url`");
+    }
+    let section = reader.read_section(top, "request")?;
+    reader.check_names(&section, &["method", "url", "query", "headers", "body"]);
+    let method = read_method(reader, &section, effect);
+    let mut placeholders = Placeholders { parameters, used: BTreeSet::new() };
+    let url = read_url(reader, &section, &mut placeholders);
+    let query = read_query(reader, &section, &mut placeholders);
+    let headers = read_headers(reader, &section);
+    let body = read_body(reader, &section, method, &mut placeholders);
+    let is_whole = url.is_some() && reader.problems.is_empty();
+    if let Some(name) = placeholders.find_unused().filter(|_| is_whole) {
+        let rule =
+            format!("the parameter `{name}` is used nowhere: write `{{{name}}}` in `request`");
+        reader.refuse(section.line, rule);
+    }
+    Some(RequestTemplate { method: method?, url: url?, query, headers, body })
+}
+
+fn read_method<'a>(
+    reader: &mut FieldReader<'a>,
+    section: &Section<'a>,
+    effect: EffectClass,
+) -> Option<RequestMethod> {
+    if !section.has_field("method") {
+        let choices = list_choices(&METHODS);
+        reader.refuse(section.line, format!("`request.method` is missing: {choices}"));
+    }
+    let method = reader.read_choice(section, "method", &METHODS)?;
+    let only_reads = matches!(method, RequestMethod::Get | RequestMethod::Post);
+    if effect == EffectClass::Read && !only_reads {
+        let name = method.as_str();
+        let rule = format!("`effect` is \"read\", but the method is {name}");
+        reader.refuse(reader.line_of(section, "method"), rule);
+    }
+    Some(method)
+}
+
+fn read_url<'a>(
+    reader: &mut FieldReader<'a>,
+    section: &Section<'a>,
+    placeholders: &mut Placeholders<'_>,
+) -> Option<UrlTemplate> {
+    const ACCEPTED: &str = "a URL that begins with https:// or http://";
+    if !section.has_field("url") {
+        reader.refuse(section.line, format!("`request.url` is missing: {ACCEPTED}"));
+    }
+    let text = reader.read_text(section, "url", ACCEPTED)?;
+    match UrlTemplate::parse(&text.value) {
+        Ok(url) => {
+            let names: Vec<String> = url.arguments().map(str::to_owned).collect();
+            for name in names {
+                placeholders.check(reader, &name, Position::Path, "request.url", text.line);
+            }
+            Some(url)
+        }
+        Err(problem) => {
+            reader.refuse(text.line, format!("`request.url` {problem}"));
+            None
+        }
+    }
+}
+
+fn read_query<'a>(
+    reader: &mut FieldReader<'a>,
+    section: &Section<'a>,
+    placeholders: &mut Placeholders<'_>,
+) -> Vec<(String, TextTemplate)> {
+    let Some(query) = reader.read_section(section, "query") else { return Vec::new() };
+    let mut fields = Vec::new();
+    for (name, text) in reader.read_texts(&query, "a text, a number or a boolean") {
+        let path = query.join_path(&name);
+        let template = match TextTemplate::parse(&text.value) {
+            Ok(template) => template,
+            Err(problem) => {
+                reader.refuse(text.line, format!("`{path}`: {problem}"));
+                continue;
+            }
+        };
+        if name.contains(['{', '}']) {
+            let rule = format!("`{path}` has a placeholder, but is the name of a field");
+            reader.refuse(text.line, rule);
+        }
+        refuse_key(reader, &template, &path, text.line);
+        for argument in template.arguments() {
+            placeholders.check(reader, argument, Position::Query, &path, text.line);
+        }
+        fields.push((name, template));
+    }
+    fields
+}
+
+fn read_headers<'a>(
+    reader: &mut FieldReader<'a>,
+    section: &Section<'a>,
+) -> Vec<(String, TextTemplate)> {
+    let Some(headers) = reader.read_section(section, "headers") else { return Vec::new() };
+    let mut fields: Vec<(String, TextTemplate)> = Vec::new();
+    for (name, text) in reader.read_texts(&headers, "a text") {
+        let path = headers.join_path(&name);
+        let name = name.to_ascii_lowercase();
+        let problem = check_header(&name, &text.value);
+        let problem = problem.or_else(|| {
+            let is_repeated = fields.iter().any(|(other, _)| *other == name);
+            is_repeated.then(|| "is set twice".to_owned())
+        });
+        if let Some(problem) = problem {
+            reader.refuse(text.line, format!("`{path}` {problem}"));
+            continue;
+        }
+        match TextTemplate::parse(&text.value) {
+            Ok(template) if template.arguments().next().is_some() => {
+                let rule = "no value of a call may reach a header, only `{key:NAME}`";
+                reader.refuse(text.line, format!("`{path}` has a parameter: {rule}"));
+            }
+            Ok(template) => fields.push((name, template)),
+            Err(problem) => reader.refuse(text.line, format!("`{path}`: {problem}")),
+        }
+    }
+    fields
+}
+
+/// Returns the problem with a header.
+fn check_header(name: &str, value: &str) -> Option<String> {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Some("is no name of a header".to_owned());
+    }
+    if OWN_HEADERS.contains(&name) || name.starts_with("proxy-") {
+        return Some("is a header that a call sets itself".to_owned());
+    }
+    let is_visible = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    if !value.bytes().all(is_visible) {
+        return Some("must consist of visible ASCII characters and spaces".to_owned());
+    }
+    None
+}
+
+fn read_body<'a>(
+    reader: &mut FieldReader<'a>,
+    section: &Section<'a>,
+    method: Option<RequestMethod>,
+    placeholders: &mut Placeholders<'_>,
+) -> Option<JsonTemplate> {
+    let body = reader.read_json(section, "body")?;
+    if method == Some(RequestMethod::Get) {
+        reader.refuse(body.line, "`request.body` is set, but the method is GET");
+    }
+    match JsonTemplate::parse(&body.value) {
+        Ok(template) => {
+            for text in template.texts() {
+                refuse_key(reader, &text, "request.body", body.line);
+                for argument in text.arguments() {
+                    let position = Position::Body;
+                    placeholders.check(reader, argument, position, "request.body", body.line);
+                }
+            }
+            Some(template)
+        }
+        Err(problem) => {
+            reader.refuse(body.line, format!("`request.body`: {problem}"));
+            None
+        }
+    }
+}
+
+fn refuse_key(reader: &mut FieldReader<'_>, template: &TextTemplate, path: &str, line: usize) {
+    if let Some(key) = template.keys().next() {
+        let rule = format!("`{path}` has `{{key:{key}}}`: a key may only be in `request.headers`");
+        reader.refuse(line, rule);
+    }
+}
+
+impl Placeholders<'_> {
+    /// Checks that an argument exists and fits into its position.
+    fn check(
+        &mut self,
+        reader: &mut FieldReader<'_>,
+        name: &str,
+        position: Position,
+        path: &str,
+        line: usize,
+    ) {
+        self.used.insert(name.to_owned());
+        let Some(parameters) = self.parameters else { return };
+        let names = || properties_of(parameters).into_iter().flat_map(|it| it.keys());
+        let Some(property) = properties_of(parameters).and_then(|it| it.get(name)) else {
+            let nearest = find_near_miss(name, names().map(String::as_str));
+            let hint = nearest.map(|name| format!(": did you mean `{{{name}}}`?"));
+            let hint = hint.unwrap_or_default();
+            reader.refuse(line, format!("`{path}` has `{{{name}}}`, which is no parameter{hint}"));
+            return;
+        };
+        let required = parameters.get("required").and_then(Value::as_array);
+        let is_required = required.is_some_and(|names| names.iter().any(|own| own == name));
+        if position == Position::Path && !is_required {
+            let rule = format!("`{path}` needs `{{{name}}}`, which `parameters.required` lacks");
+            reader.refuse(line, rule);
+        }
+        let kind = property.get("type").and_then(Value::as_str).unwrap_or_default();
+        let fits = match position {
+            Position::Path => !matches!(kind, "object" | "array" | "null"),
+            Position::Query => kind != "object",
+            Position::Body => true,
+        };
+        if !fits {
+            let rule = format!("`{path}` has `{{{name}}}`, but the parameter is of type {kind}");
+            reader.refuse(line, rule);
+        }
+    }
+
+    /// Returns a parameter that no placeholder names.
+    fn find_unused(&self) -> Option<&str> {
+        let mut names = properties_of(self.parameters?)?.keys();
+        names.find(|name| !self.used.contains(*name)).map(String::as_str)
+    }
+}
