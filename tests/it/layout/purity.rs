@@ -6,7 +6,7 @@ use super::word::{Word, words};
 use super::{none, one};
 
 /// The sources of the pure crates.
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
     "shared/settings/src/",
     "shared/agents/src/",
     "shared/inflate/src/",
