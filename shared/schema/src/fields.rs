@@ -24,7 +24,7 @@ pub(crate) struct Alternative<'a> {
 
 /// The fields of an object.
 #[derive(Debug, Default)]
-pub(crate) struct Fields<'a> {
+pub(crate) struct ObjectFields<'a> {
     /// Each field with its alternatives: one for a field of the object itself, one for each choice otherwise.
     pub(crate) properties: Vec<(&'a str, Vec<Alternative<'a>>)>,
     /// The fields that every choice requires.
@@ -46,7 +46,7 @@ pub(crate) fn collect_fields<'a>(
     parts: &Parts<'a>,
     expansion: &mut Expansion<'a>,
     names: &mut PropertyNames<'a>,
-) -> Result<Fields<'a>, SchemaProblem> {
+) -> Result<ObjectFields<'a>, SchemaProblem> {
     collect_level(parts, expansion, names, 0)
 }
 
@@ -55,7 +55,7 @@ fn collect_level<'a>(
     expansion: &mut Expansion<'a>,
     names: &mut PropertyNames<'a>,
     level: usize,
-) -> Result<Fields<'a>, SchemaProblem> {
+) -> Result<ObjectFields<'a>, SchemaProblem> {
     let mut fields = own_fields(parts);
     if level >= MAX_CHOICES {
         return Ok(fields);
@@ -73,9 +73,9 @@ fn collect_level<'a>(
 }
 
 /// Returns the fields of an object without its choices.
-fn own_fields<'a>(parts: &Parts<'a>) -> Fields<'a> {
+fn own_fields<'a>(parts: &Parts<'a>) -> ObjectFields<'a> {
     let path = Rc::new(parts.path.clone());
-    let mut fields = Fields::default();
+    let mut fields = ObjectFields::default();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (name, schema) in parts.values("properties").filter_map(Value::as_object).flatten() {
         if let Some(place) = places.get(name.as_str())
@@ -103,7 +103,7 @@ fn required_names<'a>(parts: &Parts<'a>) -> Vec<&'a str> {
     names
 }
 
-impl<'a> Fields<'a> {
+impl<'a> ObjectFields<'a> {
     fn add_choice(&mut self, branches: Vec<Self>) {
         let known: BTreeSet<&str> = self.properties.iter().map(|(name, _)| *name).collect();
         let common: Vec<&str> = match branches.split_first() {
