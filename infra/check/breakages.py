@@ -253,9 +253,9 @@ BREAKAGES = {
     rules.the_web_runs_as_it_must: [
         ("DJINN_GATEWAY_ROLE: fetch", "DJINN_GATEWAY_ROLE: call", "Fetch: Environment.Variables"),
         ("DJINN_GATEWAY_ROLE: call", "DJINN_GATEWAY_ROLE: fetch", "Call: Environment.Variables"),
-        ("DJINN_GATEWAY_ROLE: fetch\n", "DJINN_GATEWAY_ROLE: fetch\n          DJINN_SEARCH__ENGINES: !Ref SearchEngines\n",
+        ("DJINN_GATEWAY_ROLE: fetch\n", "DJINN_GATEWAY_ROLE: fetch\n          DJINN_CONFIG: !Ref Config\n",
          "Fetch: Environment.Variables"),
-        ("          DJINN_SEARCH__ENGINES: !Ref SearchEngines\n", "", "Call: Environment.Variables"),
+        ("          DJINN_CONFIG: !Ref Config\n          DJINN_BUCKET: !Ref Bucket\n", "", "Call: Environment.Variables"),
         ("DJINN_EGRESS_PORTS: !Ref EgressPorts", "DJINN_EGRESS_PORTS: 8080", "Fetch: Environment.Variables"),
         ("Handler: bootstrap\n      Architectures: [arm64]", "Handler: bootstrap\n      Architectures: [x86_64]",
          "Call: Architectures"),
@@ -270,12 +270,15 @@ BREAKAGES = {
         ("Binary: gateway", "Binary: agent", "Fetch: BuildProperties.Binary"),
         ("Role: !GetAtt CallRole.Arn\n", "Role: !GetAtt CallRole.Arn\n      VpcConfig: {}\n", "Call has VpcConfig"),
     ],
-    rules.the_web_has_no_right_but_logs_and_the_keys_of_engines: [
+    rules.the_web_has_no_right_but_logs_keys_and_the_folder: [
         ("Resource: !GetAtt FetchLogs.Arn\n", "Resource: !GetAtt FetchLogs.Arn\n"
          "              - Effect: Allow\n                Action: secretsmanager:GetSecretValue\n"
          "                Resource: arn\n", "FetchRole grants"),
         ("Resource: !GetAtt FetchLogs.Arn", 'Resource: "*"', "FetchRole grants"),
         ("secret:djinn/tools/*", "secret:djinn/*", "CallRole grants"),
+        ("Action: s3:GetObject\n                Resource: !Sub ${Bucket.Arn}/config/*",
+         "Action: s3:GetObject\n                Resource: !Sub ${Bucket.Arn}/*", "CallRole grants"),
+        ("Action: s3:GetObject\n                Resource", "Action: s3:PutObject\n                Resource", "CallRole grants"),
         ("Action: secretsmanager:GetSecretValue\n                Res",
          "Action: secretsmanager:ListSecrets\n                Res", "CallRole grants"),
         ("runs\n      Roles: [", "runs\n      Roles: [!Ref FetchRole, ", "RunPolicy grants Fetch more"),
@@ -312,7 +315,8 @@ BREAKAGES = {
         ("- kms:DescribeKey", "- kms:CreateGrant", "KmsPolicy grants"),
         ("Resource: !Ref KmsKeyArn", 'Resource: "*"', "KmsPolicy grants"),
         ("                  - !Sub s3.${AWS::Region}.${AWS::URLSuffix}\n", "", "KmsPolicy lets the key be used through"),
-        ("kms:ViaService: !Sub secretsmanager", "kms:ViaService: !Sub lambda", "CallKmsPolicy lets the key be used"),
+        ("kms:ViaService:\n                  - !Sub s3", "kms:ViaService:\n                  - !Sub lambda",
+         "CallKmsPolicy lets the key be used"),
         ("Action: sqs:SendMessage", "Action: [sqs:SendMessage, kms:Decrypt]", "undelivered grants a right to keys"),
     ],
 }

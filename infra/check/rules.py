@@ -101,6 +101,9 @@ WEB_RESOURCES = ("WebPolicy", *(f"{name}{part}" for name in WEB for part in ("",
 # Secrets that the gateway's function Call may read.
 TOOL_SECRETS = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:djinn/tools/*"
 
+# The objects of the configuration folder, which Call reads too.
+CONFIG_OBJECTS = "${Bucket.Arn}/config/*"
+
 # The resources that WithSandbox adds.
 SANDBOX_RESOURCES = (
     "Sandbox",
@@ -149,7 +152,7 @@ KMS_POLICIES = {
         sorted(action for action in DRIVER_ACTIONS if action.startswith("kms:")),
         ("dynamodb", "s3", "secretsmanager"),
     ),
-    "CallKmsPolicy": ("HasWebAndKmsKey", ("Call",), ["kms:Decrypt"], ("secretsmanager",)),
+    "CallKmsPolicy": ("HasWebAndKmsKey", ("Call",), ["kms:Decrypt"], ("s3", "secretsmanager")),
 }
 SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
 
@@ -665,7 +668,7 @@ def nothing_leads_out_of_the_sandbox(template):
 def the_web_is_there_if_asked_for(template):
     asked_for = {"Fn::Equals": [{"Ref": "WithWeb"}, "true"]}
     yield from expect("condition HasWeb", template["Conditions"], "HasWeb", asked_for)
-    for name, default in {"WithWeb": "false", "SearchEngines": "", "EgressPorts": "", "ToolConcurrency": 0}.items():
+    for name, default in {"WithWeb": "false", "EgressPorts": "", "ToolConcurrency": 0}.items():
         yield from expect(f"parameter {name}", template["Parameters"].get(name), "Default", default)
     conditional = {name for name, resource in template["Resources"].items() if resource.get("Condition") == "HasWeb"}
     for name in sorted(conditional ^ set(WEB_RESOURCES)):
@@ -682,7 +685,8 @@ def the_web_runs_as_it_must(template):
         function = properties(template, name)
         variables = {"DJINN_GATEWAY_ROLE": role, "DJINN_EGRESS_PORTS": {"Ref": "EgressPorts"}}
         if role == "call":
-            variables["DJINN_SEARCH__ENGINES"] = {"Ref": "SearchEngines"}
+            # The engines are fields of the configuration folder.
+            variables |= {"DJINN_CONFIG": {"Ref": "Config"}, "DJINN_BUCKET": {"Ref": "Bucket"}}
         for path, wanted in {
             "Runtime": "provided.al2023",
             "Handler": "bootstrap",
@@ -695,7 +699,7 @@ def the_web_runs_as_it_must(template):
             "LoggingConfig.LogFormat": "JSON",
             "LoggingConfig.LogGroup": {"Ref": f"{name}Logs"},
             "Role": {"Fn::GetAtt": [f"{name}Role", "Arn"]},
-            # No other variables of the deployment, and no engines in the function that parses pages.
+            # No other variables of the deployment, and no folder for the function that parses pages.
             "Environment.Variables": variables,
             "ReservedConcurrentExecutions": {
                 "Fn::If": ["HasToolBound", {"Ref": "ToolConcurrency"}, {"Ref": "AWS::NoValue"}]
@@ -710,11 +714,12 @@ def the_web_runs_as_it_must(template):
                 yield f"{name} has {other}, which leads somewhere"
 
 
-def the_web_has_no_right_but_logs_and_the_keys_of_engines(template):
+def the_web_has_no_right_but_logs_keys_and_the_folder(template):
     for name, role in WEB.items():
         wanted = {action: [{"Fn::GetAtt": [f"{name}Logs", "Arn"]}] for action in SANDBOX_LOGS}
         if role == "call":
             wanted["secretsmanager:GetSecretValue"] = [{"Fn::Sub": TOOL_SECRETS}]
+            wanted["s3:GetObject"] = [{"Fn::Sub": CONFIG_OBJECTS}]
         found = {}
         resource = template["Resources"].get(f"{name}Role", {"Type": None})
         for _, statement in statements(f"{name}Role", resource):
@@ -821,7 +826,7 @@ RULES = (
     nothing_leads_out_of_the_sandbox,
     the_web_is_there_if_asked_for,
     the_web_runs_as_it_must,
-    the_web_has_no_right_but_logs_and_the_keys_of_engines,
+    the_web_has_no_right_but_logs_keys_and_the_folder,
     the_drivers_alone_invoke_the_web,
     a_key_of_kms_encrypts_what_is_kept_if_it_is_named,
     the_key_of_kms_is_used_for_what_is_kept_alone,

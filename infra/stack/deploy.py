@@ -132,6 +132,12 @@ def model_table(port, key):
             f'base_url = "http://127.0.0.1:{port}/v1/"\n')
 
 
+def engine_table(port):
+    """Returns the lines of a djinn.toml with a search engine at a port of this machine."""
+    return (f'[[search.engines]]\nengine = "tavily"\nkey = "secret:djinn/tools/tavily"\n'
+            f'url = "http://127.0.0.1:{port}/engine"\n')
+
+
 def publish(storage, bucket, files):
     """Writes a configuration folder with these files by name to a bucket, as `cargo xtask publish` does."""
     listed = [{"name": name, "sha256": hashlib.sha256(text.encode()).hexdigest()} for name, text in files.items()]
@@ -156,16 +162,15 @@ def main(folder, programs, key, holder):
     folder, programs = Path(folder).resolve(), Path(programs).resolve()
     endpoint = (folder / "endpoint").read_text()
     model, site = free_port(), free_port()
-    engines = [{"engine": "tavily", "key": "secret:djinn/tools/tavily", "url": f"http://127.0.0.1:{site}/engine"}]
     secrets = client(endpoint, "secretsmanager")
     for name, value in {**SECRETS, "djinn/agent/keys": f"[{holder}]"}.items():
         secrets.create_secret(Name=name, SecretString=value)
     # Stand-ins for the web are on loopback, which the gateway reads only on a laptop.
     stand_ins = {"DJINN_LOCAL": "1", "DJINN_EGRESS_ORIGINS": f"http://127.0.0.1:{site}"}
     template = build(folder / "build", programs, {"Fetch": stand_ins, "Call": stand_ins})
-    deploy(endpoint, template, STACK, {**PARAMETERS, "SearchEngines": json.dumps(engines)})
+    deploy(endpoint, template, STACK, PARAMETERS)
     stack = describe(endpoint, STACK)
-    settings = SETTINGS + model_table(model, "secret:djinn/run/openai")
+    settings = SETTINGS + engine_table(site) + model_table(model, "secret:djinn/run/openai")
     publish(client(endpoint, "s3"), stack["outputs"]["BucketName"], {"djinn.toml": settings})
     stack.update(endpoint=endpoint, key=key, model_port=model, site_port=site)
     (folder / "stack.json").write_text(json.dumps(stack, indent=1))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use djinn_settings::table::{TABLES, web};
+use djinn_settings::table::{TABLES, aws, tools, web};
 use djinn_settings::{PREFIX, Setting, SettingSource, ValueKind};
 use serde_json::{Value, json};
 
@@ -37,9 +37,9 @@ fn function_of(row: &Setting) -> &'static str {
 /// The variables that a deployment gives the gateway's functions: the one that reads pages, and the other.
 fn gateway_variables() -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
     let given = rows().filter(|row| is_gateways(row) && is_given(row));
-    let call: BTreeSet<_> = given.map(|row| row.name).collect();
-    // The keys of engines are nothing for what parses pages.
-    let fetch = call.iter().copied().filter(|name| *name != web::SEARCH.name).collect();
+    let fetch: BTreeSet<_> = given.map(|row| row.name).collect();
+    // The folder with the engines is nothing for what parses pages.
+    let call = fetch.iter().copied().chain([tools::CONFIG.name, aws::BUCKET.name]).collect();
     (fetch, call)
 }
 
@@ -176,7 +176,7 @@ fn a_template_that_differs_from_the_tables_is_noticed() {
         (&*agent, "DJINN_LIMITS__MAX_STEPS", json!("9"), "Agent is given DJINN_LIMITS__MAX_STEPS"),
         (&*agent, "DJINN_LINK_URL", Value::Null, "Agent is not given DJINN_LINK_URL"),
         (&*agent, "DJINN_SEARCH__ENGINES", json!("x"), "Agent is given DJINN_SEARCH__ENGINES"),
-        (&*fetch, "DJINN_SEARCH__ENGINES", json!("x"), "Fetch is given DJINN_SEARCH__ENGINES"),
+        (&*fetch, "DJINN_CONFIG", json!("x"), "Fetch is given DJINN_CONFIG"),
         (&*fetch, "DJINN_GATEWAY_ROLE", Value::Null, "Fetch is not given DJINN_GATEWAY_ROLE"),
         (&*call, "DJINN_TABLE", json!("x"), "Call is given DJINN_TABLE"),
         (&*agent, "DJINN_IAM_USER", json!("role"), "not given by the parameter IamUser"),

@@ -5,11 +5,14 @@ mod injected;
 mod large;
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::agents::{at, path_of};
 use crate::code::completed;
+use crate::configuration::write;
 use crate::world::{Frame, Protocol, Question, Site, World};
 
 const QUESTION: &str = "How warm is it?";
@@ -77,6 +80,46 @@ async fn an_answer_cites_pages_that_were_read_in_two_rounds() {
     let listed = world.post("/v1/file_tool/get_file_list", &listed).await.text;
     for name in ["search results - How warm is it.md", "How warm is it_search_result.txt"] {
         assert!(listed.contains(name), "{name}: {listed}");
+    }
+}
+
+#[tokio::test]
+async fn changed_engines_of_the_file_count_for_the_next_search() {
+    let (first, second) = (Site::start().await, Site::start().await);
+    first.put_page("/gold", "Of gold", "Gold is warm at 4 degrees.");
+    second.put_page("/iron", "Of iron", "Iron and gold are warm at 9 degrees.");
+    let folder = TempDir::new().unwrap();
+    let use_engine = |site: &Site| {
+        let engine = format!(
+            "[[search.engines]]\nengine = \"tavily\"\nurl = \"{}\"\nkey = \"env:ENGINE_KEY\"\n",
+            site.page_url("/engine")
+        );
+        write(folder.path(), "djinn.toml", &format!("[agents]\noffered = \"all\"\n{engine}"));
+    };
+    use_engine(&first);
+    let world = World::start_with(|options, _| {
+        let config = folder.path().to_str().unwrap();
+        options.vars.push(("DJINN_CONFIG", config.to_owned()));
+        options.vars.push(("DJINN_EGRESS_ORIGINS", format!("{},{}", first.url, second.url)));
+        options.vars.push(("ENGINE_KEY", "engine-key-1".to_owned()));
+        options.settings.tool_sources_fresh = Duration::ZERO;
+    })
+    .await;
+    for (site, session, page) in [(&first, "s1", "/gold"), (&second, "s2", "/iron")] {
+        use_engine(site);
+        at(&world.model, "").call("deep_search", search()).then().reply("It is warm.");
+        at(&world.model, "t1.c1")
+            .call("search_round", json!({"queries": ["gold"]}))
+            .then()
+            .reply("Warm [1].");
+        let question = Question::of(QUESTION, session);
+        let frames = world.ask(Protocol::Native, &question).await.rest().await;
+        let answer = text_of(&frames, "t1.c1");
+        assert!(answer.contains(&site.page_url(page)), "{answer}");
+    }
+    for site in [&first, &second] {
+        let requests = site.requests();
+        assert_eq!(requests.iter().filter(|request| request.target == "/engine").count(), 1);
     }
 }
 
@@ -159,7 +202,7 @@ async fn without_an_engine_the_setting_is_named() {
         .reply("No.");
     let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
     let told = text_of(&frames, "t1.c1.t1.c1");
-    assert!(told.contains("DJINN_SEARCH__ENGINES"), "{told}");
+    assert!(told.contains("set `search.engines` in djinn.toml"), "{told}");
     assert!(text_of(&frames, "t1.c1").contains("No page could be read"), "the answer says so, too");
 }
 

@@ -27,7 +27,7 @@ impl CheckArguments {
         if !folder.is_dir() {
             bail!("{} is not a folder", folder.display());
         }
-        let djinn = Djinn::new().with_settings_check(agent::check_settings);
+        let djinn = Djinn::new().with_settings_check(djinn_local::check_settings);
         check_folder(&djinn, folder, tools).or_else(|problems| {
             problems.iter().for_each(|problem| print_line(problem));
             match problems.len() {
@@ -106,7 +106,7 @@ mod tests {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
-            let djinn = Djinn::new().with_settings_check(agent::check_settings);
+            let djinn = Djinn::new().with_settings_check(djinn_local::check_settings);
             let problems = check_folder(&djinn, folder.path(), &[]).unwrap_err();
             let home = format!("{}/", folder.path().display());
             assert!(problems[0].replace(&home, "").starts_with(says), "{problems:?}");

@@ -195,8 +195,8 @@ fn start_explained_log() {
 
 /// Notices about the search.
 const DEMO_SEARCH: &str = "Searches return only the invented DEMO pages in examples/site. To search the web,\n\
-    set DJINN_SEARCH__ENGINES, such as [{\"engine\": \"tavily\", \"key\": \"env:TAVILY_API_KEY\"}].";
-const OWN_SEARCH: &str = "Searches use the engines in DJINN_SEARCH__ENGINES.";
+    add an engine to .djinn/config/djinn.toml, as docs/web.md says.";
+const OWN_SEARCH: &str = "Searches use the engines in `search.engines`.";
 const NO_SEARCH: &str = "There is no gateway here: Djinn neither searches nor reads the web.";
 
 fn welcome_text(url: &str, scripted: bool, web: &str) -> String {

@@ -70,7 +70,7 @@ impl EngineQuestion<'_> {
     /// Adds the key to a request's header.
     fn with_key(&self, request: EgressRequest, header: &str, scheme: &str) -> EgressRequest {
         match self.key {
-            Some(key) => request.with_header(header, &format!("{scheme}{}", key.reveal())),
+            Some(key) => request.with_key(header, &format!("{scheme}{}", key.reveal())),
             None => request,
         }
     }

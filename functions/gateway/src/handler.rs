@@ -13,6 +13,8 @@ use futures::future::join_all;
 use tokio::time::timeout;
 use url::Url;
 
+use crate::configuration::GatewayConfiguration;
+use crate::keys::KeyCache;
 use crate::page::{PageReader, RawPage, refuse};
 use crate::robots::RobotsCache;
 use crate::search::EngineSet;
@@ -34,17 +36,19 @@ pub(crate) struct GatewayHandler<S> {
     egress: Egress,
     reader: PageReader,
     robots: RobotsCache,
-    engines: EngineSet<S>,
+    configuration: GatewayConfiguration,
+    keys: KeyCache<S>,
 }
 
 impl<S: Secrets> GatewayHandler<S> {
     /// Creates a handler, which reads stored keys from `secrets`.
-    pub(crate) fn new(settings: GatewaySettings, secrets: S) -> Result<Self, EgressError> {
+    pub(crate) fn new(mut settings: GatewaySettings, secrets: S) -> Result<Self, EgressError> {
         Ok(Self {
+            configuration: GatewayConfiguration::new(&mut settings),
             egress: Egress::new(settings.egress)?,
             reader: PageReader::new(),
             robots: RobotsCache::default(),
-            engines: EngineSet::new(settings.engines, secrets),
+            keys: KeyCache::new(secrets),
         })
     }
 
@@ -75,7 +79,9 @@ impl<S: Secrets> GatewayHandler<S> {
             check_query(query).map_err(|fault| OutsideError::Refused(fault.to_string()))?;
         }
         job.hits = job.hits.clamp(1, MAX_HITS);
-        self.engines.search(&self.egress, job).await
+        let engines = self.configuration.current_engines().await?;
+        let set = EngineSet { engines: &engines, egress: &self.egress, keys: &self.keys };
+        set.search(job).await
     }
 
     async fn read_page(&self, target: PageTarget) -> PageOutcome {

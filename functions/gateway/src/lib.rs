@@ -2,10 +2,12 @@
 //! the gateway runs in process.
 
 mod canonical;
+mod configuration;
 mod engine;
 mod envelope;
 mod function;
 mod handler;
+mod keys;
 mod local_gateway;
 mod page;
 mod robots;
@@ -15,4 +17,4 @@ mod words;
 
 pub use function::{FunctionError, run_function};
 pub use local_gateway::LocalGateway;
-pub use settings::GatewaySettings;
+pub use settings::{GatewaySettings, check_engines};

@@ -3,25 +3,22 @@
 mod merge;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use djinn_egress::{Egress, EgressError, EgressResponse};
 use djinn_runtime::port::outside::{EngineProblem, OutsideError, SearchAnswer, SearchJob};
-use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
+use djinn_runtime::port::secret::{Secret, Secrets};
 use futures::future::join_all;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::engine::{EngineQuestion, FoundPage, SearchEngine, close_json};
-use crate::settings::{EngineKey, EngineSettings};
+use crate::keys::{KEY_REFUSALS, KeyCache};
+use crate::settings::EngineSettings;
 use merge::{EnginePages, merge_pages};
 
 /// Timeout for an engine, while other engines have already responded.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Statuses of a rejected key.
-const KEY_REFUSALS: [u16; 2] = [401, 403];
 
 /// An engine's results for a query.
 struct EngineAnswer {
@@ -30,31 +27,22 @@ struct EngineAnswer {
     is_cut: bool,
 }
 
-/// The configured engines, with a cache of their keys.
-pub(crate) struct EngineSet<S> {
-    engines: Vec<EngineSettings>,
-    secrets: S,
-    /// Cached keys by name.
-    keys: Mutex<BTreeMap<String, Secret>>,
+/// The engines of a search, and the means to query them.
+pub(crate) struct EngineSet<'a, S> {
+    pub(crate) engines: &'a [EngineSettings],
+    pub(crate) egress: &'a Egress,
+    pub(crate) keys: &'a KeyCache<S>,
 }
 
-impl<S: Secrets> EngineSet<S> {
-    pub(crate) fn new(engines: Vec<EngineSettings>, secrets: S) -> Self {
-        Self { engines, secrets, keys: Mutex::default() }
-    }
-
+impl<S: Secrets> EngineSet<'_, S> {
     /// Sends the queries to the engines, and returns the merged results.
-    pub(crate) async fn search(
-        &self,
-        egress: &Egress,
-        job: SearchJob,
-    ) -> Result<SearchAnswer, OutsideError> {
+    pub(crate) async fn search(&self, job: SearchJob) -> Result<SearchAnswer, OutsideError> {
         if self.engines.is_empty() {
-            let why = "there is no search engine here: set DJINN_SEARCH__ENGINES, as docs/settings.md says";
+            let why = "there is no search engine here: set `search.engines` in djinn.toml, as docs/web.md says";
             return Err(OutsideError::Disabled(why.to_owned()));
         }
         let pairs = job.queries.iter().flat_map(|query| {
-            self.engines.iter().map(move |engine| self.ask_engine(egress, engine, query, job.hits))
+            self.engines.iter().map(move |engine| self.ask_engine(engine, query, job.hits))
         });
         let mut engine_answers = join_all(pairs).await.into_iter();
         let mut pages_by_query = Vec::with_capacity(job.queries.len());
@@ -109,25 +97,22 @@ impl<S: Secrets> EngineSet<S> {
     /// Returns an engine's pages for a query, or the reason for the failure.
     async fn ask_engine(
         &self,
-        egress: &Egress,
         settings: &EngineSettings,
         query: &str,
         hits: u32,
     ) -> Result<EngineAnswer, String> {
         let engine = settings.engine;
         let answer = async {
-            let key = self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
-            let mut response =
-                self.send_question(egress, settings, key.as_ref(), query, hits).await?;
+            let key = self.keys.find_key(&settings.key).await.map_err(|error| error.to_string())?;
+            let mut response = self.send_question(settings, key.as_ref(), query, hits).await?;
             if KEY_REFUSALS.contains(&response.status)
-                && self.forget_key(&settings.key, key.as_ref())
+                && self.keys.forget_key(&settings.key, key.as_ref())
             {
                 // The stored key may have changed since the last read.
                 let again =
-                    self.find_key(&settings.key).await.map_err(|error| error.to_string())?;
+                    self.keys.find_key(&settings.key).await.map_err(|error| error.to_string())?;
                 if again != key {
-                    response =
-                        self.send_question(egress, settings, again.as_ref(), query, hits).await?;
+                    response = self.send_question(settings, again.as_ref(), query, hits).await?;
                 }
             }
             match response.status {
@@ -149,7 +134,6 @@ impl<S: Secrets> EngineSet<S> {
 
     async fn send_question(
         &self,
-        egress: &Egress,
         settings: &EngineSettings,
         key: Option<&Secret>,
         query: &str,
@@ -157,36 +141,7 @@ impl<S: Secrets> EngineSet<S> {
     ) -> Result<EgressResponse, String> {
         let question = EngineQuestion { url: &settings.url, key, query, hits };
         let request = settings.engine.request(&question);
-        egress.send(request).await.map_err(|error| explain_egress(&error))
-    }
-
-    async fn find_key(&self, key: &EngineKey) -> Result<Option<Secret>, SecretError> {
-        let name = match key {
-            EngineKey::None => return Ok(None),
-            EngineKey::Inline(key) => return Ok(Some(key.clone())),
-            EngineKey::Stored(name) => name,
-        };
-        if let Some(key) = self.lock_keys().get(name) {
-            return Ok(Some(key.clone()));
-        }
-        let key = self.secrets.read_secret(name).await?;
-        self.lock_keys().insert(name.clone(), key.clone());
-        Ok(Some(key))
-    }
-
-    /// Removes a rejected key from the cache, unless a newer key was read meanwhile. Returns true if the key
-    /// is a stored key.
-    fn forget_key(&self, key: &EngineKey, refused: Option<&Secret>) -> bool {
-        let EngineKey::Stored(name) = key else { return false };
-        let mut keys = self.lock_keys();
-        if keys.get(name) == refused {
-            keys.remove(name);
-        }
-        true
-    }
-
-    fn lock_keys(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Secret>> {
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+        self.egress.send(request).await.map_err(|error| explain_egress(&error))
     }
 }
 

@@ -1,16 +1,19 @@
 //! The operator's settings of the gateway.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use djinn_egress::EgressSettings;
 use djinn_runtime::port::secret::Secret;
 use djinn_settings::table::runtime::LOCAL;
 use djinn_settings::table::web::{EGRESS_ORIGINS, EGRESS_PORTS, GATEWAY_ROLE, SEARCH};
 use djinn_settings::{InvalidSetting, VarLookup};
+use djinn_wiring::ConfigurationFolder;
 use serde::Deserialize;
 use url::Url;
 
 use crate::engine::{ENGINES, SearchEngine};
+use crate::keys::KeyLocation;
 
 /// Maximum number of engines per search.
 const MAX_ENGINES: usize = 6;
@@ -21,10 +24,12 @@ const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
 pub struct GatewaySettings {
     /// The jobs the gateway accepts.
     pub(crate) role: GatewayRole,
-    /// The configured engines, queried in parallel.
+    /// The engines of the variables, queried in parallel.
     pub(crate) engines: Vec<EngineSettings>,
     /// The limits on outgoing requests.
     pub(crate) egress: EgressSettings,
+    /// The configuration folder, and the time for which a read is current.
+    pub(crate) folder: Option<(ConfigurationFolder, Duration)>,
 }
 
 /// The jobs a gateway accepts.
@@ -42,15 +47,7 @@ pub(crate) enum GatewayRole {
 pub(crate) struct EngineSettings {
     pub engine: &'static dyn SearchEngine,
     pub url: Url,
-    pub key: EngineKey,
-}
-
-/// The location of an engine's key.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum EngineKey {
-    None,
-    Inline(Secret),
-    Stored(String),
+    pub key: KeyLocation,
 }
 
 impl GatewaySettings {
@@ -64,24 +61,41 @@ impl GatewaySettings {
             Some("call") => GatewayRole::Call,
             Some(_) | None => GatewayRole::Both,
         };
-        let engines = match SEARCH.find_text(var) {
-            // A gateway for pages must not hold keys, because pages may be hostile.
-            Some(_) if role == GatewayRole::Fetch => {
-                return Err(SEARCH.problem("is set for a gateway that reads pages: leave it out"));
-            }
-            Some(text) => {
-                let entries: Vec<WrittenEngine> =
-                    serde_json::from_str(&text).map_err(|_| SEARCH.refuse(&text))?;
-                if !(1..=MAX_ENGINES).contains(&entries.len()) {
-                    return Err(SEARCH.refuse(&text));
-                }
-                let engines = entries.into_iter().map(|entry| parse_engine(entry, var));
-                engines.collect::<Result<_, _>>()?
-            }
-            None => Vec::new(),
-        };
-        Ok(Self { role, engines, egress: parse_egress(var)? })
+        // A gateway for pages must not hold keys, because pages may be hostile.
+        if role == GatewayRole::Fetch && SEARCH.find_text(var).is_some() {
+            return Err(SEARCH.problem("is set for a gateway that reads pages: leave it out"));
+        }
+        let engines = parse_engines(var)?.unwrap_or_default();
+        Ok(Self { role, engines, egress: parse_egress(var)?, folder: None })
     }
+
+    /// Adds the configuration folder, read before a job unless the last read is within `fresh`. Engines of its
+    /// `djinn.toml` replace those of the variables given to [`Self::from_vars`].
+    #[must_use]
+    pub fn with_folder(self, folder: ConfigurationFolder, fresh: Duration) -> Self {
+        Self { folder: Some((folder, fresh)), ..self }
+    }
+}
+
+/// Checks the engines of a configuration, for `Djinn::with_settings_check`.
+///
+/// # Errors
+/// Returns [`InvalidSetting`] for the first invalid engine.
+pub fn check_engines(var: VarLookup<'_>) -> Result<(), InvalidSetting> {
+    parse_engines(var).map(drop)
+}
+
+/// Parses the engines; `None` if the setting is not set.
+pub(crate) fn parse_engines(
+    var: VarLookup<'_>,
+) -> Result<Option<Vec<EngineSettings>>, InvalidSetting> {
+    let Some(text) = SEARCH.find_text(var) else { return Ok(None) };
+    let entries: Vec<WrittenEngine> =
+        serde_json::from_str(&text).map_err(|_| SEARCH.refuse(&text))?;
+    if !(1..=MAX_ENGINES).contains(&entries.len()) {
+        return Err(SEARCH.refuse(&text));
+    }
+    entries.into_iter().map(|entry| parse_engine(entry, var)).collect::<Result<_, _>>().map(Some)
 }
 
 fn parse_egress(var: VarLookup<'_>) -> Result<EgressSettings, InvalidSetting> {
@@ -140,18 +154,18 @@ fn parse_engine(
             problem("whose `key` is neither `secret:NAME` nor `env:NAME` of a variable that is set")
         })?,
         None if engine.needs_key() => return Err(problem("without `key`, which it needs")),
-        None => EngineKey::None,
+        None => KeyLocation::None,
     };
     Ok(EngineSettings { engine, url, key })
 }
 
-fn parse_key(text: &str, var: VarLookup<'_>) -> Option<EngineKey> {
+fn parse_key(text: &str, var: VarLookup<'_>) -> Option<KeyLocation> {
     match text.split_once(':')? {
         ("env", name) if !name.is_empty() => {
             let key = var(name).filter(|key| !key.trim().is_empty())?;
-            Some(EngineKey::Inline(Secret::new(&key)))
+            Some(KeyLocation::Inline(Secret::new(&key)))
         }
-        ("secret", name) if !name.is_empty() => Some(EngineKey::Stored(name.to_owned())),
+        ("secret", name) if !name.is_empty() => Some(KeyLocation::Stored(name.to_owned())),
         _ => None,
     }
 }
@@ -168,7 +182,7 @@ mod tests {
         GatewaySettings::from_vars(&find).map_err(|error| error.to_string())
     }
 
-    fn search(engines: &str) -> Result<Vec<(&'static str, String, EngineKey)>, String> {
+    fn search(engines: &str) -> Result<Vec<(&'static str, String, KeyLocation)>, String> {
         let settings = read(&[("DJINN_SEARCH__ENGINES", engines), ("KEY", "k1\n")])?;
         let engines = settings.engines.into_iter();
         Ok(engines.map(|it| (it.engine.name(), it.url.to_string(), it.key)).collect())
@@ -185,13 +199,13 @@ mod tests {
             (
                 "tavily",
                 "https://api.tavily.com/search".into(),
-                EngineKey::Inline(Secret::new("k1")),
+                KeyLocation::Inline(Secret::new("k1")),
             ),
-            ("searxng", "http://127.0.0.1:8080/search".into(), EngineKey::None),
+            ("searxng", "http://127.0.0.1:8080/search".into(), KeyLocation::None),
             (
                 "bing",
                 "https://bing.example/x/search".into(),
-                EngineKey::Stored("djinn/tools/b".into()),
+                KeyLocation::Stored("djinn/tools/b".into()),
             ),
         ];
         assert_eq!(found, Ok(expected));

@@ -50,13 +50,13 @@ pub(crate) async fn start_site_if_needed(
     DemoSite::start(folder).await.map(Some).map_err(SystemError::Site)
 }
 
-/// Returns the variables for connecting to the demo site. The site is added to the configured `origins` that
-/// requests may reach.
-pub(crate) fn site_variables(
-    base_url: &str,
-    origins: Option<String>,
-) -> [(&'static str, String); 2] {
-    let engines = json!([{"engine": "searxng", "url": format!("{base_url}/search")}]);
+/// Returns the variable for reaching the demo site, besides the configured `origins`.
+pub(crate) fn site_variable(base_url: &str, origins: Option<String>) -> (&'static str, String) {
     let origins: Vec<String> = origins.into_iter().chain([base_url.to_owned()]).collect();
-    [SEARCH.pair(engines.to_string()), EGRESS_ORIGINS.pair(origins.join(","))]
+    EGRESS_ORIGINS.pair(origins.join(","))
+}
+
+/// Returns the engine of the demo site, as the text of the setting.
+pub(crate) fn site_engines(base_url: &str) -> String {
+    json!([{"engine": "searxng", "url": format!("{base_url}/search")}]).to_string()
 }

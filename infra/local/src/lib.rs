@@ -31,7 +31,9 @@ pub use sandbox::Walls;
 pub use saved_run::{SavedRunError, VerifiedJournal, read_saved_run, verify_saved_run};
 pub use serve::ServeTimeouts;
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};
-pub use system::{LocalWorld, System, SystemError, SystemOptions, Var, run_executor};
+pub use system::{
+    LocalWorld, System, SystemError, SystemOptions, Var, check_settings, run_executor,
+};
 
 // A run makes many small allocations on several threads; glibc's allocator took 20 % of a run's time.
 #[global_allocator]

@@ -12,10 +12,10 @@ use djinn_core::settings::Role;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::settings::Settings;
 use djinn_scripted::ScriptedModel;
-use djinn_settings::InvalidSetting;
 use djinn_settings::table::runtime::LOCAL;
-use djinn_settings::table::web::EGRESS_ORIGINS;
-use djinn_wiring::{AwsWorld, Djinn, Variables, WiringError, build_world};
+use djinn_settings::table::web::{EGRESS_ORIGINS, SEARCH};
+use djinn_settings::{InvalidSetting, VarLookup};
+use djinn_wiring::{AwsWorld, ConfigurationFolder, Djinn, Variables, WiringError, build_world};
 use executor::Executor;
 use gateway::GatewaySettings;
 use tokio::net::TcpListener;
@@ -106,6 +106,9 @@ pub enum SystemError {
     },
 }
 
+/// The time for which the gateway's read of the configuration folder is current.
+const FRESH: Duration = Duration::from_secs(5);
+
 /// Maximum wait for drivers when the system stops.
 const MAX_STOP: Duration = Duration::from_secs(10);
 
@@ -134,17 +137,18 @@ impl System {
         let theirs = options.var;
         let model = demo_model.as_ref().map(|model| demo::model_variables(&model.base_url()));
         let origins = EGRESS_ORIGINS.find_text(&theirs);
-        let site = demo_site.as_ref().map(|site| demo::site_variables(&site.base_url(), origins));
-        let demo = model.into_iter().flatten().chain(site.into_iter().flatten());
+        let site = demo_site.as_ref().map(|site| demo::site_variable(&site.base_url(), origins));
+        let demo = model.into_iter().flatten().chain(site);
         let ours: BTreeMap<&'static str, String> = demo.chain([LOCAL.pair("1")]).collect();
         let variables: Variables =
             Arc::new(move |name| ours.get(name).cloned().or_else(|| theirs(name)));
         let aws = Aws::new(stores.settings().clone());
         let (dispatch, invocations) = LocalDispatch::new(options.alarm_every);
-        let gateway = GatewaySettings::from_vars(&*variables)?;
+        let fresh = options.settings.as_ref().map_or(FRESH, |settings| settings.tool_sources_fresh);
+        let gateway = gateway_settings(&variables, demo_site.as_ref(), &aws, fresh)?;
         let djinn =
             options.djinn.with_outside(Arc::new(LaptopGateway::new(gateway, aws.secrets())));
-        let djinn = djinn.with_settings_check(agent::check_settings);
+        let djinn = djinn.with_settings_check(check_settings);
         let mut ports = build_world(&djinn, &variables, &aws, dispatch.clone(), dispatch)?;
         if let Some(settings) = options.settings {
             ports.tools = ports.tools.with_sources_fresh(settings.tool_sources_fresh);
@@ -189,10 +193,10 @@ impl System {
         })
     }
 
-    /// The demo site, if no engine is configured.
+    /// The demo site, if no engine is configured, neither in the environment nor in `djinn.toml`.
     #[must_use]
     pub fn demo_site(&self) -> Option<&DemoSite> {
-        self.demo_site.as_ref()
+        self.demo_site.as_ref().filter(|_| SEARCH.find_text(&*self.ports.variables).is_none())
     }
 
     /// The world of the system's runs.
@@ -237,6 +241,34 @@ impl Drop for System {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
+}
+
+/// Checks the settings of the agent and the gateway, for `Djinn::with_settings_check`.
+///
+/// # Errors
+/// Returns [`InvalidSetting`] with the name of the invalid variable.
+pub fn check_settings(var: VarLookup<'_>) -> Result<(), InvalidSetting> {
+    agent::check_settings(var)?;
+    gateway::check_engines(var)
+}
+
+/// Returns the settings of the gateway. The engine of the demo site counts if neither a variable nor the
+/// configuration folder names engines.
+fn gateway_settings(
+    variables: &Variables,
+    demo_site: Option<&DemoSite>,
+    aws: &Aws,
+    fresh: Duration,
+) -> Result<GatewaySettings, InvalidSetting> {
+    let engines = demo_site.map(|site| demo::site_engines(&site.base_url()));
+    let settings = GatewaySettings::from_vars(&|name| {
+        let demo_engines = engines.clone().filter(|_| name == SEARCH.name);
+        demo_engines.or_else(|| variables(name))
+    })?;
+    Ok(match ConfigurationFolder::open(variables, &aws.store())? {
+        Some(folder) => settings.with_folder(folder, fresh),
+        None => settings,
+    })
 }
 
 /// Runs the executor for every invocation, each in a separate task, until the queue closes.

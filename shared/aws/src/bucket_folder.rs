@@ -78,7 +78,7 @@ impl BucketFolder {
                 Err(error(&format!("has more than {MAX_MANIFEST} bytes: publish the folder again")))
             }
             Err(ReadFailure::Refused(code)) => Err(error(&format!(
-                "cannot be read ({code}): let the functions read `config/` of the bucket"
+                "cannot be read ({code}): publish the folder, and let the functions read `config/` of the bucket"
             ))),
             Err(ReadFailure::Unreachable) => Err(error("cannot be reached: it is tried again")),
         }
@@ -222,8 +222,14 @@ mod tests {
     #[tokio::test]
     async fn why_a_manifest_cannot_be_read_is_a_sentence_that_stays_the_same() {
         for (answer, says) in [
-            (error(404, "NoSuchBucket"), "cannot be read (NoSuchBucket): let the functions read"),
-            (error(403, "AccessDenied"), "cannot be read (AccessDenied): let the functions read"),
+            (
+                error(404, "NoSuchBucket"),
+                "cannot be read (NoSuchBucket): publish the folder, and let the",
+            ),
+            (
+                error(403, "AccessDenied"),
+                "cannot be read (AccessDenied): publish the folder, and let the",
+            ),
             (error(503, "SlowDown"), "cannot be reached: it is tried again"),
             (response(200, " ".repeat(MAX_MANIFEST + 1)), "has more than 262144 bytes"),
             (response(200, "{}".to_owned()), "is not a list of files: missing field `files`"),

@@ -14,7 +14,7 @@ use crate::message::{EgressRequest, EgressResponse, HttpMethod};
 use crate::places::Places;
 use crate::redirect::Hop;
 use crate::resolver::{Lookup, NoPublicAddress, PublicResolver, SystemLookup};
-use crate::settings::EgressSettings;
+use crate::settings::{EgressLimits, EgressSettings};
 use crate::url_rules::{refuse_url, shorten_url};
 
 /// Idle lifetime of a connection. Short, so that a function resumed after a freeze finds few broken
@@ -84,6 +84,15 @@ impl Egress {
         Ok(Self { client, settings: Arc::new(settings), places })
     }
 
+    /// Returns a client with the same targets and connections, and with limits and places of its own. The
+    /// timeout of a connection stays.
+    #[must_use]
+    pub fn with_limits(&self, limits: EgressLimits) -> Self {
+        let places = Arc::new(Places::new(limits.at_once, limits.per_host));
+        let settings = Arc::new((*self.settings).clone().with_limits(limits));
+        Self { client: self.client.clone(), settings, places }
+    }
+
     /// Returns the settings of allowed targets and limits.
     #[must_use]
     pub fn settings(&self) -> &EgressSettings {
@@ -96,11 +105,13 @@ impl Egress {
     /// Returns [`EgressError`] if there is no response within the limits.
     pub async fn send(&self, request: EgressRequest) -> Result<EgressResponse, EgressError> {
         let max_bytes = request.max_bytes.min(self.settings.limits().body_bytes);
-        let accepts_redirects = request.accept_redirects;
+        let accepts_redirects = request.accept_redirects && request.keys.is_empty();
+        let most_time = self.settings.limits().total_time;
+        let time_limit = request.time_limit.map_or(most_time, |limit| limit.min(most_time));
         let first = Hop::new(&self.settings, request)?;
         let host = first.host().to_owned();
         let work = self.follow_hops(first, accepts_redirects, max_bytes);
-        match tokio::time::timeout(self.settings.limits().total_time, work).await {
+        match tokio::time::timeout(time_limit, work).await {
             Ok(outcome) => outcome,
             Err(_) => Err(EgressError::TooSlow { host }),
         }
@@ -137,6 +148,9 @@ impl Egress {
         let method = match hop.method {
             HttpMethod::Get => Method::GET,
             HttpMethod::Post => Method::POST,
+            HttpMethod::Put => Method::PUT,
+            HttpMethod::Patch => Method::PATCH,
+            HttpMethod::Delete => Method::DELETE,
         };
         let mut request = self.client.request(method, hop.url.clone()).headers(hop.headers.clone());
         if let Some(body) = &hop.body {

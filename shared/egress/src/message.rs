@@ -1,6 +1,7 @@
 //! Requests and responses of the client.
 
 use std::fmt;
+use std::time::Duration;
 
 use url::Url;
 
@@ -16,6 +17,12 @@ pub enum HttpMethod {
     Get,
     /// Sends a body and reads the answer.
     Post,
+    /// Replaces a resource.
+    Put,
+    /// Changes a resource.
+    Patch,
+    /// Deletes a resource.
+    Delete,
 }
 
 /// One request. The client sets encoding and timeouts.
@@ -27,12 +34,16 @@ pub struct EgressRequest {
     pub url: String,
     /// Names and values. To another origin, only `Accept…` and `User-Agent` are sent.
     pub headers: Vec<(String, String)>,
+    /// Headers with keys, sent to the URL's own origin only: a request with keys follows no redirect.
+    pub keys: Vec<(String, String)>,
     /// The body, sent to the URL's own origin only.
     pub body: Option<Vec<u8>>,
     /// True to follow redirects; otherwise the first redirect is the response.
     pub accept_redirects: bool,
     /// Maximum bytes of the decoded body; the rest is not read.
     pub max_bytes: u64,
+    /// Timeout of the request; `None` for that of the client, which is also the maximum.
+    pub time_limit: Option<Duration>,
 }
 
 impl EgressRequest {
@@ -43,9 +54,11 @@ impl EgressRequest {
             method: HttpMethod::Get,
             url: url.to_owned(),
             headers: Vec::new(),
+            keys: Vec::new(),
             body: None,
             accept_redirects: true,
             max_bytes: MAX_BODY_BYTES,
+            time_limit: None,
         }
     }
 
@@ -61,12 +74,20 @@ impl EgressRequest {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
+
+    /// Adds a header with a key, so that no redirect is followed.
+    #[must_use]
+    pub fn with_key(mut self, name: &str, value: &str) -> Self {
+        self.keys.push((name.to_owned(), value.to_owned()));
+        self
+    }
 }
 
 /// Omits the body and the values of headers, because these may be secret.
 impl fmt::Debug for EgressRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        let headers = self.headers.iter().chain(&self.keys);
+        let names: Vec<_> = headers.map(|(name, _)| name).collect();
         f.debug_struct("EgressRequest")
             .field("method", &self.method)
             .field("url", &self.url)
@@ -94,6 +115,12 @@ pub struct EgressResponse {
 }
 
 impl EgressResponse {
+    /// Returns true if the response leads to another URL.
+    #[must_use]
+    pub fn is_redirect(&self) -> bool {
+        matches!(self.status, 301..=303 | 307 | 308)
+    }
+
     /// Returns the value of a kept header.
     #[must_use]
     pub fn find_header(&self, name: &str) -> Option<&str> {

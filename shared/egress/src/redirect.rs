@@ -47,7 +47,7 @@ impl Hop {
         let url = settings.check_url(&request.url)?;
         let refuse = |why: String| EgressError::InvalidRequest { why };
         let mut headers = HeaderMap::new();
-        for (name, value) in &request.headers {
+        for (name, value) in request.headers.iter().chain(&request.keys) {
             let name = HeaderName::from_bytes(name.as_bytes())
                 .map_err(|_| refuse("a header has a name that HTTP does not know".to_owned()))?;
             if CLIENT_HEADERS.contains(&name.as_str()) {

@@ -10,6 +10,7 @@ use djinn_runtime::port::secret::NoSecrets;
 use djinn_runtime::port::text_folder::{FolderText, list_texts};
 use djinn_settings::table::model::MODELS;
 use djinn_settings::table::tools::OFFERED_AGENTS;
+use djinn_settings::table::web::SEARCH;
 use djinn_settings::{InvalidSetting, PREFIX};
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::local_folder::LocalFolder;
@@ -31,7 +32,7 @@ pub struct CheckedFolder {
 }
 
 /// Checks the files of a local configuration folder, alone and together, for a deployment. Its agents may also use
-/// `further_tools`. Keys of models are not looked up.
+/// `further_tools`. Keys of models and engines are not looked up.
 ///
 /// # Errors
 /// Returns a sentence for each problem, with file and line.
@@ -93,8 +94,12 @@ fn check_settings(
         if name.starts_with(PREFIX) {
             return fields.find_text(name).map(str::to_owned);
         }
-        // A variable that holds the key of a model.
-        fields.find_text(MODELS.name).map(|_| "set".to_owned())
+        // A variable that holds the key of a model or an engine.
+        let reference = format!("\"env:{name}\"");
+        let is_engine_key =
+            fields.find_text(SEARCH.name).is_some_and(|engines| engines.contains(&reference));
+        let is_key = is_engine_key || fields.find_text(MODELS.name).is_some();
+        is_key.then(|| "set".to_owned())
     });
     let problem = match parse_configured(Arc::clone(&variables), NoSecrets, check) {
         Ok(_) => check_agents(&variables).map(WiringError::from),

@@ -15,7 +15,7 @@ use djinn_tools::local_folder::LocalFolder;
 use crate::WiringError;
 
 /// The folder named by `DJINN_CONFIG`. Everything in it is optional.
-pub(crate) struct ConfigurationFolder {
+pub struct ConfigurationFolder {
     /// The path as the variable names it.
     path: String,
     folder: Arc<dyn TextFolder>,
@@ -27,10 +27,7 @@ impl ConfigurationFolder {
     ///
     /// # Errors
     /// Returns [`InvalidSetting`] for an invalid prefix, and for a local folder that does not exist.
-    pub(crate) fn open(
-        environment: &Variables,
-        store: &AwsStore,
-    ) -> Result<Option<Self>, InvalidSetting> {
+    pub fn open(environment: &Variables, store: &AwsStore) -> Result<Option<Self>, InvalidSetting> {
         let Some(path) = CONFIG.find_text(&**environment) else { return Ok(None) };
         let path = path.trim().trim_end_matches('/').to_owned();
         let folder: Arc<dyn TextFolder> = match path.strip_prefix('@') {
@@ -65,7 +62,7 @@ impl ConfigurationFolder {
     ///
     /// # Errors
     /// Returns [`TextFolderError`] for a folder that cannot be read.
-    pub(crate) async fn read_texts(&self) -> Result<Vec<FolderText>, TextFolderError> {
+    pub async fn read_texts(&self) -> Result<Vec<FolderText>, TextFolderError> {
         self.folder.read_texts().await
     }
 
@@ -73,15 +70,13 @@ impl ConfigurationFolder {
     ///
     /// # Errors
     /// Returns all problems as sentences.
-    pub(crate) fn parse_settings(
-        &self,
-        texts: &[FolderText],
-    ) -> Result<SettingsDocument, Vec<String>> {
+    pub fn parse_settings(&self, texts: &[FolderText]) -> Result<SettingsDocument, Vec<String>> {
         parse_settings(&self.path, texts, &self.environment)
     }
 
     /// Returns the fields of the file with the environment below them.
-    pub(crate) fn layer(&self, document: Arc<SettingsDocument>) -> Variables {
+    #[must_use]
+    pub fn layer(&self, document: Arc<SettingsDocument>) -> Variables {
         let environment = Arc::clone(&self.environment);
         Arc::new(move |name| {
             let field = document.find_text(name).map(str::to_owned);
@@ -90,7 +85,8 @@ impl ConfigurationFolder {
     }
 
     /// Names the place in the file of an error in one of its fields.
-    pub(crate) fn locate(document: &SettingsDocument, error: WiringError) -> WiringError {
+    #[must_use]
+    pub fn locate(document: &SettingsDocument, error: WiringError) -> WiringError {
         let (name, path, problem) = match &error {
             WiringError::Settings(invalid) => {
                 let row = file_rows().into_iter().find(|row| row.name == invalid.name);

@@ -31,7 +31,7 @@ use djinn_tools::agent_tool::AgentTool;
 
 pub use check::{CheckedFolder, check_folder};
 use configuration::{FirstConfiguration, LiveConfiguration, read_offered_agents};
-use configuration_folder::ConfigurationFolder;
+pub use configuration_folder::ConfigurationFolder;
 pub use djinn::{Djinn, SettingsCheck, ToolParts, ToolSetupError};
 pub use djinn_runtime::configuration::Variables;
 use dollar_limits::DollarLimits;

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     fn check(folder: &Path) {
-        let djinn = djinn_local::Djinn::new().with_settings_check(agent::check_settings);
+        let djinn = djinn_local::Djinn::new().with_settings_check(djinn_local::check_settings);
         let checked = djinn_local::check_folder(&djinn, folder, &[]).unwrap();
         assert_eq!(checked.files, [FILE_NAME]);
     }

@@ -121,13 +121,14 @@ fn every_engine_is_asked_as_it_wants_to_be() {
         let request = engine(name).request(&question);
         assert_eq!((request.method, request.url.as_str()), (method, url), "{name}");
         let (header, value) = (header.0.to_owned(), header.1.to_owned());
-        assert!(request.headers.contains(&(header.clone(), value)), "{name}");
+        assert!(request.keys.contains(&(header.clone(), value)), "{name}");
         let sent = request.body.map(|body| serde_json::from_slice::<Value>(&body).unwrap());
         assert_eq!(sent, body, "{name}");
         assert!(!request.accept_redirects, "{name} would send its key on");
         question.key = None;
-        let headers = engine(name).request(&question).headers;
-        assert!(headers.iter().all(|(name, _)| *name != header), "{name}");
+        let request = engine(name).request(&question);
+        assert!(request.headers.iter().all(|(name, _)| *name != header), "{name}");
+        assert_eq!(request.keys, [], "{name}");
     }
 }
 

@@ -41,7 +41,7 @@ async fn each_role_refuses_the_jobs_of_the_other() {
     }
     let reply = handler("call").handle_job(envelope(search(&["a"]))).await;
     let OutsideReply::Disabled(why) = reply else { panic!("{reply:?}") };
-    assert!(why.contains("set DJINN_SEARCH__ENGINES"), "{why}");
+    assert!(why.contains("set `search.engines`"), "{why}");
     let other = OutsideEnvelope { v: FORMAT + 1, ..envelope(search(&["a"])) };
     let reply = handler("call").handle_job(other).await;
     assert!(matches!(reply, OutsideReply::Unavailable(_)), "{reply:?}");

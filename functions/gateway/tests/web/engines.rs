@@ -142,7 +142,7 @@ async fn an_engine_that_fails_is_a_problem_and_all_are_an_error() {
     let alone = LocalGateway::new(settings(&[&site], None), NoSecrets).unwrap();
     let error = search(&alone, &["one"]).await.unwrap_err();
     let OutsideError::Disabled(why) = error else { panic!("{error:?}") };
-    assert!(why.contains("DJINN_SEARCH__ENGINES"), "{why}");
+    assert!(why.contains("set `search.engines`"), "{why}");
 }
 
 #[tokio::test]

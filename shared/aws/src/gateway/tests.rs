@@ -108,8 +108,8 @@ async fn what_the_functions_could_not_do_is_said_in_a_sentence() {
             Some(unavailable("the gateway could not be reached: ServiceException")),
         ),
         (
-            vec![(200, r#"{"disabled": "set DJINN_SEARCH__ENGINES"}"#)],
-            Some(OutsideError::Disabled("set DJINN_SEARCH__ENGINES".into())),
+            vec![(200, r#"{"disabled": "set `search.engines`"}"#)],
+            Some(OutsideError::Disabled("set `search.engines`".into())),
         ),
         (vec![(200, r#"{"refused": "no"}"#)], Some(OutsideError::Refused("no".into()))),
         (vec![(200, r#"{"unavailable": "no"}"#)], Some(unavailable("no"))),

@@ -1,8 +1,9 @@
 //! How many requests are under way at once, and what a caller may say.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use djinn_egress::{EgressError, EgressLimits, EgressRequest};
+use djinn_egress::{EgressError, EgressLimits, EgressRequest, HttpMethod};
 use futures::future::join_all;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
@@ -100,6 +101,36 @@ async fn who_gives_up_leaves_the_place_to_others() {
     }
     let response = client.send(EgressRequest::get(&server.url("/"))).await.unwrap();
     assert_eq!(response.body, b"here");
+}
+
+#[tokio::test]
+async fn every_method_sends_its_body() {
+    let server = TestServer::start(|_| page("done")).await;
+    let client = local_client(&[&server.origin], EgressLimits::default());
+    for (method, name) in [
+        (HttpMethod::Post, "POST"),
+        (HttpMethod::Put, "PUT"),
+        (HttpMethod::Patch, "PATCH"),
+        (HttpMethod::Delete, "DELETE"),
+    ] {
+        let request = EgressRequest::post(&server.url("/thing"), b"{}".to_vec());
+        client.send(EgressRequest { method, ..request }).await.unwrap();
+        let received = server.received().pop().unwrap();
+        assert_eq!((received.method.as_str(), received.body.as_slice()), (name, b"{}".as_slice()));
+    }
+}
+
+#[tokio::test]
+async fn a_request_has_the_shorter_time_of_its_own_and_the_clients() {
+    let server = TestServer::start(|_| Answer::Silence(Vec::new())).await;
+    let (short, long) = (Duration::from_millis(1), Duration::from_secs(330));
+    for (of_client, of_request) in [(short, Some(long)), (long, Some(short)), (short, None)] {
+        let limits = EgressLimits { total_time: of_client, ..EgressLimits::default() };
+        let client = local_client(&[&server.origin], EgressLimits::default()).with_limits(limits);
+        let request = EgressRequest::get(&server.url("/"));
+        let request = EgressRequest { time_limit: of_request, ..request };
+        assert_eq!(client.send(request).await.unwrap_err().code(), "too_slow");
+    }
 }
 
 #[tokio::test]

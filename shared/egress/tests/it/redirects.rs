@@ -52,6 +52,31 @@ async fn a_redirect_is_the_response_where_none_are_wanted() {
 }
 
 #[tokio::test]
+async fn a_request_with_a_key_follows_no_redirect() {
+    let away = TestServer::start(|_| page("away")).await;
+    let server = {
+        let away = away.url("/");
+        TestServer::start(move |received| match received.path.as_str() {
+            "/away" => redirect("307 Temporary Redirect", &away),
+            "/within" => redirect("302 Found", "/page"),
+            _ => page("here"),
+        })
+        .await
+    };
+    let client = local_client(&[&server.origin, &away.origin], EgressLimits::default());
+    for (path, status) in [("/away", 307), ("/within", 302), ("/page", 200)] {
+        let request = EgressRequest::get(&server.url(path)).with_key("Authorization", "canary");
+        assert!(request.accept_redirects && !format!("{request:?}").contains("canary"));
+        let response = client.send(request).await.unwrap();
+        assert_eq!((response.status, response.is_redirect()), (status, status != 200));
+    }
+    let received = server.received();
+    assert_eq!(received.len(), 3);
+    assert!(received.iter().all(|request| request.header("authorization") == Some("canary")));
+    assert_eq!(away.received(), []);
+}
+
+#[tokio::test]
 async fn a_redirect_to_what_is_not_public_is_refused() {
     let watch = Watch::start().await;
     let port = watch.port;

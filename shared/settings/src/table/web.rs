@@ -6,12 +6,12 @@ use crate::setting::{Setting, SettingsTable};
 settings_table! {
     "web": "Allowed targets and search engines of the gateway.";
 
-    /// The search engines, all queried at the same time: a JSON list of objects such as `{"engine": "tavily",
-    /// "key": "secret:djinn/tools/tavily"}`. An engine is `bing`, `brave`, `jina`, `searxng`, `serper` or
+    /// The search engines, all queried at the same time: tables such as `engine = "tavily"` with `key =
+    /// "secret:djinn/tools/tavily"`. An engine is `bing`, `brave`, `jina`, `searxng`, `serper` or
     /// `tavily`. `url` replaces the service's address, and is required for `bing` and `searxng`. `key` is
     /// `env:NAME` or `secret:NAME`.
     SEARCH = Setting::json("DJINN_SEARCH__ENGINES", "a JSON list of 1 to 6 engines")
-        .mark_secret().with_parameter("SearchEngines");
+        .mark_secret().in_file("search.engines");
 
     /// The role of a gateway function: reading pages (`fetch`), or querying engines with their keys (`call`).
     /// Unset: both.
