@@ -259,7 +259,7 @@ BREAKAGES = {
         ("DJINN_EGRESS_PORTS: !Ref EgressPorts", "DJINN_EGRESS_PORTS: 8080", "Fetch: Environment.Variables"),
         ("Handler: bootstrap\n      Architectures: [arm64]", "Handler: bootstrap\n      Architectures: [x86_64]",
          "Call: Architectures"),
-        ("MemorySize: 256\n      Timeout: 60", "MemorySize: 256\n      Timeout: 900", "Call: Timeout is 900"),
+        ("      Timeout: 330\n", "      Timeout: 60\n", "Call: Timeout is 60"),
         ("MemorySize: 512\n", "MemorySize: 128\n", "Fetch: MemorySize"),
         ("      TenancyConfig:\n        TenantIsolationMode: PER_TENANT\n", "", "Call: TenancyConfig"),
         ("Role: !GetAtt FetchRole.Arn\n", "Role: !GetAtt FetchRole.Arn\n      TenancyConfig:\n"

@@ -692,7 +692,7 @@ def the_web_runs_as_it_must(template):
             "Handler": "bootstrap",
             "Architectures": ["arm64"],
             # shared/aws/src/gateway.rs waits five seconds longer.
-            "Timeout": 60,
+            "Timeout": {"fetch": 60, "call": 330}[role],
             "MemorySize": {"fetch": 512, "call": 256}[role],
             # A search belongs to one tenant. Pages are public, so these jobs name no tenant.
             "TenancyConfig": {"TenantIsolationMode": "PER_TENANT"} if role == "call" else None,

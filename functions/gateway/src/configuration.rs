@@ -1,16 +1,35 @@
 //! The gateway's part of the configuration folder, read again while the process runs.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
+use djinn_outside::HttpTool;
+use djinn_runtime::configuration::Variables;
 use djinn_runtime::port::clock::{Clock, SystemClock, elapsed_ms};
 use djinn_runtime::port::outside::OutsideError;
-use djinn_runtime::port::text_folder::{FolderText, TextFolderError};
+use djinn_runtime::port::secret::Secret;
+use djinn_runtime::port::text_folder::{FolderText, TOOLS, TextFolderError};
+use djinn_settings::table::runtime::LOCAL;
 use djinn_wiring::ConfigurationFolder;
 
+use crate::keys::KeyLocation;
 use crate::settings::{EngineSettings, GatewaySettings, parse_engines};
 
 /// The engines of one moment.
 pub(crate) type Engines = Arc<[EngineSettings]>;
+
+/// A tool that is a file, with the locations of its keys by name.
+#[derive(Debug, Clone)]
+pub(crate) struct ConfiguredTool {
+    pub(crate) tool: Arc<HttpTool>,
+    pub(crate) keys: Vec<(String, KeyLocation)>,
+}
+
+/// The start of the name of a secret with a key of tools.
+const TOOL_SECRETS: &str = "djinn/tools/";
+
+/// The start of the name of a variable with a key of tools, on a laptop.
+const TOOL_VARIABLES: &str = "TOOL_KEY_";
 
 /// The configuration of a gateway. With a folder, the first job reads, and later jobs read again at most every
 /// five seconds; at the start nothing is read.
@@ -36,6 +55,8 @@ struct FolderState {
     texts: Option<Vec<FolderText>>,
     /// The engines of the last valid `djinn.toml`, which may name none.
     engines: Option<Option<Engines>>,
+    /// The last valid version of each tool in the folder.
+    tools: BTreeMap<String, ConfiguredTool>,
     /// The problems of the last read, as sentences.
     problems: Vec<String>,
 }
@@ -66,7 +87,7 @@ impl<C: Clock> GatewayConfiguration<C> {
     /// Returns [`OutsideError::Unavailable`] if no valid `djinn.toml` was ever read.
     pub(crate) async fn current_engines(&self) -> Result<Engines, OutsideError> {
         let Some(watched) = &self.folder else { return Ok(Arc::clone(&self.default_engines)) };
-        watched.update().await;
+        watched.update(watched.fresh_ms).await;
         let state = watched.lock_state();
         match &state.engines {
             Some(Some(engines)) => Ok(Arc::clone(engines)),
@@ -74,14 +95,30 @@ impl<C: Clock> GatewayConfiguration<C> {
             None => Err(OutsideError::Unavailable(state.problems.join("; "))),
         }
     }
+
+    /// Returns the tool with this definition, the SHA-256 of its file. The folder is read again if an earlier read
+    /// returned another definition.
+    pub(crate) async fn find_tool(&self, name: &str, definition: &str) -> Option<ConfiguredTool> {
+        let watched = self.folder.as_ref()?;
+        for fresh_ms in [watched.fresh_ms, 0] {
+            watched.update(fresh_ms).await;
+            let tool = watched.lock_state().tools.get(name).cloned();
+            let tool =
+                tool.filter(|found| found.tool.sha256() == definition && found.tool.is_enabled);
+            if tool.is_some() {
+                return tool;
+            }
+        }
+        None
+    }
 }
 
 impl<C: Clock> WatchedFolder<C> {
-    /// Reads the folder, unless the last read is recent.
-    async fn update(&self) {
+    /// Reads the folder, unless the last read is within `fresh_ms`.
+    async fn update(&self, fresh_ms: u64) {
         let mut read_at_ms = self.read_at_ms.lock().await;
         let now_ms = self.clock.now_ms();
-        if read_at_ms.is_none_or(|at_ms| elapsed_ms(at_ms, now_ms) >= self.fresh_ms) {
+        if read_at_ms.is_none_or(|at_ms| elapsed_ms(at_ms, now_ms) >= fresh_ms) {
             *read_at_ms = Some(now_ms);
             let texts = self.folder.read_texts().await;
             self.apply(texts);
@@ -94,15 +131,13 @@ impl<C: Clock> WatchedFolder<C> {
         let problems = match texts {
             Ok(texts) if state.texts.as_ref() == Some(&texts) => return,
             Ok(texts) => {
-                let result = self.parse_engines(&texts);
-                state.texts = Some(texts);
-                match result {
-                    Ok(engines) => {
-                        state.engines = Some(engines);
-                        Vec::new()
-                    }
-                    Err(problems) => problems,
+                let mut problems = self.read_tools(&texts, &mut state.tools);
+                match self.parse_engines(&texts) {
+                    Ok(engines) => state.engines = Some(engines),
+                    Err(of_engines) => problems.extend(of_engines),
                 }
+                state.texts = Some(texts);
+                problems
             }
             Err(error) => {
                 // The texts are applied again once the folder is readable.
@@ -111,7 +146,10 @@ impl<C: Clock> WatchedFolder<C> {
             }
         };
         for problem in problems.iter().filter(|problem| !state.problems.contains(problem)) {
-            tracing::warn!(problem, "the engines stay as they last were");
+            tracing::warn!(
+                problem,
+                "a file of the configuration stays as it last was, or is left out"
+            );
         }
         state.problems = problems;
     }
@@ -124,6 +162,49 @@ impl<C: Clock> WatchedFolder<C> {
             vec![ConfigurationFolder::locate(&document, error.into()).to_string()]
         })?;
         Ok(engines.map(Engines::from))
+    }
+
+    /// Reads the tools of the folder, and removes those without a file. Returns the problems as sentences.
+    fn read_tools(
+        &self,
+        texts: &[FolderText],
+        tools: &mut BTreeMap<String, ConfiguredTool>,
+    ) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut earlier = std::mem::take(tools);
+        for (file, text) in TOOLS.texts_of(texts) {
+            let name = file.strip_suffix(".toml").unwrap_or(file);
+            let path = text.path_in(self.folder.path());
+            let result = match &text.text {
+                Ok(text) => HttpTool::read(name, &path, text)
+                    .map_err(|found| found.iter().map(ToString::to_string).collect()),
+                Err(problem) => Err(vec![format!("{path}:1: it {problem}")]),
+            };
+            match result {
+                Ok(tool) => {
+                    let keys = tool.key_names().into_iter().map(|key| self.locate_key(key));
+                    let keys = keys.collect();
+                    tools.insert(name.to_owned(), ConfiguredTool { tool: Arc::new(tool), keys });
+                }
+                Err(found) => {
+                    problems.extend(found);
+                    tools.extend(earlier.remove_entry(name));
+                }
+            }
+        }
+        problems
+    }
+
+    /// Returns the location of a key: a secret, or a variable that is set on a laptop.
+    fn locate_key(&self, name: &str) -> (String, KeyLocation) {
+        let variable = format!("{TOOL_VARIABLES}{}", name.to_uppercase().replace('-', "_"));
+        let variables: Variables = self.folder.layer(Arc::default());
+        let key = LOCAL.read_switch(&*variables).unwrap_or_default().then(|| variables(&variable));
+        let location = match key.flatten() {
+            Some(key) => KeyLocation::Inline(Secret::new(&key)),
+            None => KeyLocation::Stored(format!("{TOOL_SECRETS}{name}")),
+        };
+        (name.to_owned(), location)
     }
 
     fn lock_state(&self) -> MutexGuard<'_, FolderState> {

@@ -59,11 +59,17 @@ impl<S: Secrets> EnvelopeHandler<S> {
             (OutsideJob::Search(_), GatewayRole::Fetch) => {
                 refuse("this function reads pages and asks no engines: ask the one that calls")
             }
+            (OutsideJob::Call(_), GatewayRole::Fetch) => {
+                refuse("this function reads pages and calls no tools: ask the one that calls")
+            }
             (OutsideJob::Read(job), GatewayRole::Fetch | GatewayRole::Both) => {
                 self.handler.read_pages(job).await.map(OutsideContent::Read)
             }
             (OutsideJob::Search(job), GatewayRole::Call | GatewayRole::Both) => {
                 self.handler.search_web(job).await.map(OutsideContent::Search)
+            }
+            (OutsideJob::Call(job), GatewayRole::Call | GatewayRole::Both) => {
+                Ok(OutsideContent::Call(self.handler.call_tool(job).await))
             }
         }
     }

@@ -4,9 +4,11 @@ use std::future::Future;
 use std::time::Duration;
 
 use djinn_egress::{Egress, EgressError, EgressRequest};
+use djinn_outside::{ToolProblem, ToolProblemCode};
 use djinn_runtime::port::outside::{
     MAX_HITS, MAX_PAGES, MAX_QUERIES, OutsideError, PageAnswer, PageOutcome, PageProblem,
-    PageProblemCode, PageTarget, ReadJob, SearchAnswer, SearchJob, check_query,
+    PageProblemCode, PageTarget, ReadJob, SearchAnswer, SearchJob, ToolAnswer, ToolJob,
+    check_query,
 };
 use djinn_runtime::port::secret::Secrets;
 use futures::future::join_all;
@@ -19,6 +21,7 @@ use crate::page::{PageReader, RawPage, refuse};
 use crate::robots::RobotsCache;
 use crate::search::EngineSet;
 use crate::settings::GatewaySettings;
+use crate::tool_call::{TOOL_LIMITS, ToolCaller};
 
 /// The `User-Agent` header of page requests. Its product name is the agent name for robots.txt.
 const USER_AGENT: &str =
@@ -34,6 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The gateway's clients and caches, the same on Lambda and on a laptop.
 pub(crate) struct GatewayHandler<S> {
     egress: Egress,
+    tools: Egress,
     reader: PageReader,
     robots: RobotsCache,
     configuration: GatewayConfiguration,
@@ -43,9 +47,12 @@ pub(crate) struct GatewayHandler<S> {
 impl<S: Secrets> GatewayHandler<S> {
     /// Creates a handler, which reads stored keys from `secrets`.
     pub(crate) fn new(mut settings: GatewaySettings, secrets: S) -> Result<Self, EgressError> {
+        let configuration = GatewayConfiguration::new(&mut settings);
+        let egress = Egress::new(settings.egress)?;
         Ok(Self {
-            configuration: GatewayConfiguration::new(&mut settings),
-            egress: Egress::new(settings.egress)?,
+            configuration,
+            tools: egress.with_limits(TOOL_LIMITS),
+            egress,
             reader: PageReader::new(),
             robots: RobotsCache::default(),
             keys: KeyCache::new(secrets),
@@ -82,6 +89,17 @@ impl<S: Secrets> GatewayHandler<S> {
         let engines = self.configuration.current_engines().await?;
         let set = EngineSet { engines: &engines, egress: &self.egress, keys: &self.keys };
         set.search(job).await
+    }
+
+    /// Calls a tool, if its file is still the one that the run was offered.
+    pub(crate) async fn call_tool(&self, job: ToolJob) -> ToolAnswer {
+        match self.configuration.find_tool(&job.tool, &job.definition).await {
+            Some(tool) => ToolCaller::new(&self.tools, &self.keys).call(tool, job).await,
+            None => {
+                let code = ToolProblemCode::Changed;
+                ToolAnswer::Failed(ToolProblem { code, status: None, detail: String::new() })
+            }
+        }
     }
 
     async fn read_page(&self, target: PageTarget) -> PageOutcome {

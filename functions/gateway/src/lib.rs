@@ -1,5 +1,5 @@
-//! The gateway function: reads web pages and queries search engines, without access to any data. On a laptop
-//! the gateway runs in process.
+//! The gateway function: reads web pages, queries search engines and calls tools, without access to any data. On
+//! a laptop the gateway runs in process.
 
 mod canonical;
 mod configuration;
@@ -13,6 +13,7 @@ mod page;
 mod robots;
 mod search;
 mod settings;
+mod tool_call;
 mod words;
 
 pub use function::{FunctionError, run_function};

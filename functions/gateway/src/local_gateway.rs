@@ -3,6 +3,7 @@
 use djinn_egress::EgressError;
 use djinn_runtime::port::outside::{
     Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SearchAnswer, SearchJob,
+    ToolAnswer, ToolJob,
 };
 use djinn_runtime::port::secret::Secrets;
 use djinn_runtime::port::tool::BoxFuture;
@@ -40,5 +41,13 @@ impl<S: Secrets + Send + Sync> Outside for LocalGateway<S> {
         job: SearchJob,
     ) -> BoxFuture<'a, Result<SearchAnswer, OutsideError>> {
         Box::pin(self.handler.search_web(job))
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        _: &'a OutsideContext,
+        job: ToolJob,
+    ) -> BoxFuture<'a, Result<ToolAnswer, OutsideError>> {
+        Box::pin(async move { Ok(self.handler.call_tool(job).await) })
     }
 }

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use djinn_aws::AwsSecrets;
 use djinn_runtime::port::outside::{
     Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SearchAnswer, SearchJob,
+    ToolAnswer, ToolJob,
 };
 use djinn_runtime::port::tool::BoxFuture;
 use gateway::{GatewaySettings, LocalGateway};
@@ -41,5 +42,13 @@ impl Outside for LaptopGateway {
         job: SearchJob,
     ) -> BoxFuture<'a, Result<SearchAnswer, OutsideError>> {
         Box::pin(async move { self.gateway()?.search_web(context, job).await })
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        context: &'a OutsideContext,
+        job: ToolJob,
+    ) -> BoxFuture<'a, Result<ToolAnswer, OutsideError>> {
+        Box::pin(async move { self.gateway()?.call_tool(context, job).await })
     }
 }

@@ -1,4 +1,4 @@
-//! The gateway as two functions: the first reads pages, the second holds the keys of search engines.
+//! The gateway as two functions: the first reads pages, the second holds the keys of search engines and tools.
 
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use djinn_runtime::port::outside::wire::{
 };
 use djinn_runtime::port::outside::{
     Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SearchAnswer, SearchJob,
+    ToolAnswer, ToolJob,
 };
 use djinn_runtime::port::payload::StoreRequest;
 use djinn_runtime::port::tool::BoxFuture;
@@ -24,10 +25,12 @@ use crate::settings::GatewayFunctions;
 use crate::store::AwsStore;
 use crate::synchronous::{FunctionJob, is_busy};
 
-/// Maximum wait for an invocation: the function's timeout, and a cold start.
+/// Maximum wait for pages and searches: their own timeouts, and a cold start.
 const PATIENCE: Duration = Duration::from_secs(65);
+/// Maximum wait for a tool: the function's timeout, and a cold start.
+const TOOL_PATIENCE: Duration = Duration::from_secs(335);
 /// Lifetime of the URL for a large response: an invocation, and the wait for an environment.
-const VALID_FOR: Duration = Duration::from_secs(5 * 60);
+const VALID_FOR: Duration = Duration::from_secs(10 * 60);
 /// The longest text of an error in a log.
 const MAX_TEXT: usize = 500;
 
@@ -42,6 +45,7 @@ pub struct LambdaGateway {
 struct NamedFunction<'a> {
     name: &'a str,
     setting: &'static str,
+    patience: Duration,
 }
 
 impl LambdaGateway {
@@ -54,24 +58,56 @@ impl LambdaGateway {
         context: &OutsideContext,
         job: ReadJob,
     ) -> Result<Vec<PageAnswer>, OutsideError> {
-        let function = name_function(self.functions.fetch.as_deref(), GATEWAY_FETCH.name)?;
+        let function = self.name_fetch()?;
+        match self.invoke_with_place(&function, context, None, OutsideJob::Read(job)).await? {
+            OutsideContent::Read(pages) => Ok(pages),
+            OutsideContent::Search(_) | OutsideContent::Call(_) => Err(other_answer()),
+        }
+    }
+
+    async fn call(
+        &self,
+        context: &OutsideContext,
+        job: ToolJob,
+    ) -> Result<ToolAnswer, OutsideError> {
+        let function = self.name_call(TOOL_PATIENCE)?;
+        let tenant = Some(&context.session.tenant);
+        match self.invoke_with_place(&function, context, tenant, OutsideJob::Call(job)).await? {
+            OutsideContent::Call(answer) => Ok(answer),
+            OutsideContent::Read(_) | OutsideContent::Search(_) => Err(other_answer()),
+        }
+    }
+
+    /// Invokes a function that may store its answer as an object.
+    async fn invoke_with_place(
+        &self,
+        function: &NamedFunction<'_>,
+        context: &OutsideContext,
+        tenant: Option<&TenantId>,
+        job: OutsideJob,
+    ) -> Result<OutsideContent, OutsideError> {
         // Without a URL for a large response, the function omits the parts above the limit.
         let place = self.prepare_answer(context).await.inspect_err(|error| {
             tracing::warn!(%error, "a large answer would have no place");
         });
         let (key, put_answer) = place.ok().unzip();
-        let envelope = OutsideEnvelope { v: FORMAT, job: OutsideJob::Read(job), put_answer };
-        let reply = self.invoke_function(&function, None, &envelope).await?;
+        let envelope = OutsideEnvelope { v: FORMAT, job, put_answer };
+        let reply = self.invoke_function(function, tenant, &envelope).await?;
         let reply = match (reply, key) {
             (OutsideReply::Stored, Some(key)) => {
                 OutsideReply::Answer(self.collect_answer(&key).await?)
             }
             (reply, _) => reply,
         };
-        match read_reply(reply)? {
-            OutsideContent::Read(pages) => Ok(pages),
-            OutsideContent::Search(_) => Err(other_answer()),
-        }
+        read_reply(reply)
+    }
+
+    fn name_fetch(&self) -> Result<NamedFunction<'_>, OutsideError> {
+        name_function(self.functions.fetch.as_deref(), GATEWAY_FETCH.name, PATIENCE)
+    }
+
+    fn name_call(&self, patience: Duration) -> Result<NamedFunction<'_>, OutsideError> {
+        name_function(self.functions.call.as_deref(), GATEWAY_CALL.name, patience)
     }
 
     async fn search(
@@ -79,14 +115,14 @@ impl LambdaGateway {
         context: &OutsideContext,
         job: SearchJob,
     ) -> Result<SearchAnswer, OutsideError> {
-        let function = name_function(self.functions.call.as_deref(), GATEWAY_CALL.name)?;
+        let function = self.name_call(PATIENCE)?;
         let job = OutsideJob::Search(job);
         let envelope = OutsideEnvelope { v: FORMAT, job, put_answer: None };
         let tenant = Some(&context.session.tenant);
         let reply = self.invoke_function(&function, tenant, &envelope).await?;
         match read_reply(reply)? {
             OutsideContent::Search(answer) => Ok(answer),
-            OutsideContent::Read(_) => Err(other_answer()),
+            OutsideContent::Read(_) | OutsideContent::Call(_) => Err(other_answer()),
         }
     }
 
@@ -98,7 +134,8 @@ impl LambdaGateway {
     ) -> Result<OutsideReply, OutsideError> {
         let payload = serde_json::to_vec(envelope);
         let payload = payload.map_err(|error| unavailable(&error.to_string()))?;
-        let job = FunctionJob { function: function.name, tenant, payload, patience: PATIENCE };
+        let NamedFunction { name, patience, .. } = *function;
+        let job = FunctionJob { function: name, tenant, payload, patience };
         match job.invoke(&self.store.clients).await {
             Ok(output) => parse_output(&output),
             Err(error) => Err(explain_failure(function, &error)),
@@ -155,14 +192,23 @@ impl Outside for LambdaGateway {
     ) -> BoxFuture<'a, Result<SearchAnswer, OutsideError>> {
         Box::pin(self.search(context, job))
     }
+
+    fn call_tool<'a>(
+        &'a self,
+        context: &'a OutsideContext,
+        job: ToolJob,
+    ) -> BoxFuture<'a, Result<ToolAnswer, OutsideError>> {
+        Box::pin(self.call(context, job))
+    }
 }
 
 fn name_function<'a>(
     function: Option<&'a str>,
     setting: &'static str,
+    patience: Duration,
 ) -> Result<NamedFunction<'a>, OutsideError> {
     let to_error = || OutsideError::Disabled(format!("no function does that: set {setting}"));
-    function.map(|name| NamedFunction { name, setting }).ok_or_else(to_error)
+    function.map(|name| NamedFunction { name, setting, patience }).ok_or_else(to_error)
 }
 
 fn unavailable(why: &str) -> OutsideError {
@@ -174,7 +220,7 @@ fn other_answer() -> OutsideError {
 }
 
 fn explain_failure(function: &NamedFunction<'_>, error: &SdkError<InvokeError>) -> OutsideError {
-    let NamedFunction { name, setting } = function;
+    let NamedFunction { name, setting, patience } = function;
     let code = error.code().unwrap_or_default();
     let detail = DisplayErrorContext(error).to_string();
     let detail: String = detail.chars().take(MAX_TEXT).collect();
@@ -185,7 +231,7 @@ fn explain_failure(function: &NamedFunction<'_>, error: &SdkError<InvokeError>) 
             "the function {name} cannot be invoked: check {setting} and the policy"
         )),
         _ if matches!(error, SdkError::TimeoutError(_)) => {
-            let seconds = PATIENCE.as_secs();
+            let seconds = patience.as_secs();
             unavailable(&format!("the gateway did not answer within {seconds} seconds"))
         }
         "" => unavailable("the gateway could not be reached"),

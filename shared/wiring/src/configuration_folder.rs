@@ -46,7 +46,8 @@ impl ConfigurationFolder {
     }
 
     /// Returns the path as the variable names it.
-    pub(crate) fn path(&self) -> &str {
+    #[must_use]
+    pub fn path(&self) -> &str {
         &self.path
     }
 

@@ -1,7 +1,10 @@
 //! Shortens an answer to the size of its transport.
 
+use djinn_outside::{ToolProblem, ToolProblemCode};
 use djinn_runtime::port::outside::wire::{OutsideAnswer, OutsideContent};
-use djinn_runtime::port::outside::{PageAnswer, PageNote, PageOutcome, PageProblemCode};
+use djinn_runtime::port::outside::{
+    PageAnswer, PageNote, PageOutcome, PageProblemCode, ToolAnswer,
+};
 
 use crate::page::refuse;
 
@@ -26,6 +29,12 @@ pub(super) fn fit_answer(answer: OutsideAnswer, most: usize) -> OutsideAnswer {
             }
             OutsideContent::Search(search)
         }
+        OutsideContent::Call(answer) if json_size(&answer) > most => {
+            let detail = format!("the answer has more than {most} bytes");
+            let code = ToolProblemCode::TooLarge;
+            OutsideContent::Call(ToolAnswer::Failed(ToolProblem { code, status: None, detail }))
+        }
+        OutsideContent::Call(answer) => OutsideContent::Call(answer),
     };
     OutsideAnswer { v, content }
 }

@@ -11,6 +11,7 @@ mod engines;
 mod pages;
 mod robots;
 mod site;
+mod tools;
 
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::outside::{

@@ -45,6 +45,11 @@ impl Site {
         Self { port, requests, serving }
     }
 
+    /// A site that serves nothing itself: a test listens at this port.
+    pub(crate) fn at_port(port: u16) -> Self {
+        Self { port, requests: Arc::default(), serving: tokio::spawn(async {}) }
+    }
+
     /// A site with one answer for each path, and 404 for all others.
     pub(crate) async fn with_pages(pages: Vec<(&'static str, RawAnswer)>) -> Self {
         let pages: BTreeMap<_, _> = pages.into_iter().collect();

@@ -70,6 +70,33 @@ async fn pages_are_read_by_one_function_and_engines_asked_by_another() {
 }
 
 #[tokio::test]
+async fn tools_are_called_by_the_function_with_keys_and_may_answer_at_length() {
+    let called = r#"{"v": 1, "content": {"kind": "call", "value": {"done": {"text": "sunny"}}}}"#;
+    let http = replay_of(&[(200, r#""stored""#), (206, called), (204, ""), (200, HITS)]);
+    let gateway = gateway_with(Settings::new("t", "b"), &http);
+    let job = ToolJob {
+        tool: "weather".to_owned(),
+        definition: "d".to_owned(),
+        arguments: json!({"city": "Bern"}),
+        idempotency_key: "k".to_owned(),
+    };
+    let answer = gateway.call_tool(&context(), job.clone()).await.unwrap();
+    assert_eq!(answer, ToolAnswer::Done { text: "sunny".to_owned(), file: None });
+    let requests = http.take_requests();
+    assert!(requests[0].uri().ends_with("/functions/call/invocations"), "{}", requests[0].uri());
+    assert_eq!(requests[0].headers().get("x-amz-tenant-id"), Some("t"));
+    let sent: Value = serde_json::from_slice(requests[0].body().bytes().unwrap()).unwrap();
+    assert_eq!(
+        sent["job"],
+        json!({"kind": "call", "arguments": {
+            "tool": "weather", "definition": "d", "arguments": {"city": "Bern"},
+            "idempotency_key": "k",
+        }})
+    );
+    assert_eq!(gateway.call_tool(&context(), job).await, Err(other_answer()));
+}
+
+#[tokio::test]
 async fn of_what_is_stored_no_more_is_read_than_an_answer_may_be() {
     let answer = r#"{"v": 1, "content": {"kind": "read", "value": []}}"#;
     let too_large = unavailable("what was read is more than an answer of the gateway may be");

@@ -6,7 +6,8 @@ mod manifest;
 use std::sync::Arc;
 
 pub use layout::{
-    AGENTS, FOLDERS, FolderLayout, MODES, PROMPTS, README, WORKFLOWS, check_name, split_language,
+    AGENTS, FOLDERS, FolderLayout, MODES, PROMPTS, README, TOOLS, WORKFLOWS, check_name,
+    split_language,
 };
 pub use manifest::{
     ListedText, MANIFEST, MAX_LISTED, MAX_MANIFEST, ManifestError, list_texts, parse_manifest,

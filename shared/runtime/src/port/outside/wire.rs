@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PageAnswer, ReadJob, SearchAnswer, SearchJob};
+use super::{PageAnswer, ReadJob, SearchAnswer, SearchJob, ToolAnswer, ToolJob};
 use crate::port::payload::StoreRequest;
 
 /// The format of both envelopes of this code. A receiver with an older format rejects the job.
@@ -35,6 +35,8 @@ pub enum OutsideJob {
     Read(ReadJob),
     /// Queries search engines.
     Search(SearchJob),
+    /// Calls a tool that is a file.
+    Call(ToolJob),
 }
 
 /// The response of a gateway function.
@@ -70,6 +72,8 @@ pub enum OutsideContent {
     Read(Vec<PageAnswer>),
     /// The results of the engines.
     Search(SearchAnswer),
+    /// The answer of a tool.
+    Call(ToolAnswer),
 }
 
 #[cfg(test)]

@@ -11,32 +11,42 @@ const MAX_NAME: usize = 100;
 /// The file that every folder may have, for people.
 pub const README: &str = "README.md";
 
-/// A folder of the configuration folder, with texts for both languages: `NAME.md`, `en/NAME.md` and `zh/NAME.md`.
+/// A folder of the configuration folder. With languages, it has texts for both and for one: `NAME.md`, `en/NAME.md` and
+/// `zh/NAME.md`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FolderLayout {
     /// The name in the configuration folder.
     pub name: &'static str,
     /// The ending of every text, without a dot.
     pub ending: &'static str,
+    /// True if a text may be for one language.
+    pub has_languages: bool,
     /// True if texts lie in groups below their language: `en/GROUP/NAME.md`.
     pub has_groups: bool,
 }
 
 /// The agents.
-pub const AGENTS: FolderLayout = FolderLayout { name: "agents", ending: "md", has_groups: false };
+pub const AGENTS: FolderLayout = FolderLayout { name: "agents", ..TEXTS };
 
 /// The agents that users start, unless their files say otherwise.
-pub const MODES: FolderLayout = FolderLayout { name: "modes", ending: "md", has_groups: false };
+pub const MODES: FolderLayout = FolderLayout { name: "modes", ..TEXTS };
 
 /// The prompts in place of ours.
-pub const PROMPTS: FolderLayout = FolderLayout { name: "prompts", ending: "md", has_groups: true };
+pub const PROMPTS: FolderLayout = FolderLayout { name: "prompts", has_groups: true, ..TEXTS };
+
+/// The tools that are HTTP requests.
+pub const TOOLS: FolderLayout =
+    FolderLayout { name: "tools", ending: "toml", has_languages: false, has_groups: false };
 
 /// The workflows.
-pub const WORKFLOWS: FolderLayout =
-    FolderLayout { name: "workflows", ending: "yaml", has_groups: false };
+pub const WORKFLOWS: FolderLayout = FolderLayout { name: "workflows", ending: "yaml", ..TEXTS };
+
+/// Markdown texts for both languages.
+const TEXTS: FolderLayout =
+    FolderLayout { name: "", ending: "md", has_languages: true, has_groups: false };
 
 /// Every folder of a configuration folder.
-pub const FOLDERS: &[FolderLayout] = &[AGENTS, MODES, PROMPTS, WORKFLOWS];
+pub const FOLDERS: &[FolderLayout] = &[AGENTS, MODES, PROMPTS, TOOLS, WORKFLOWS];
 
 impl FolderLayout {
     /// Returns the texts of this folder, each with its name below the folder.
@@ -55,8 +65,10 @@ impl FolderLayout {
 
     /// Returns the form of the names in this folder.
     fn pattern(&self) -> String {
-        let Self { name, ending, has_groups } = self;
-        if *has_groups {
+        let Self { name, ending, has_languages, has_groups } = self;
+        if !has_languages {
+            format!("{name}/NAME.{ending}")
+        } else if *has_groups {
             format!("{name}/en/GROUP/NAME.{ending} or {name}/zh/GROUP/NAME.{ending}")
         } else {
             format!("{name}/NAME.{ending}, {name}/en/NAME.{ending} or {name}/zh/NAME.{ending}")
@@ -70,6 +82,9 @@ impl FolderLayout {
         else {
             return false;
         };
+        if !self.has_languages && language.is_some() {
+            return false;
+        }
         let most = if self.has_groups && language.is_some() { 2 } else { 1 };
         (1..=MAX_NAME).contains(&stem.len())
             && !name.contains("..")
@@ -130,12 +145,14 @@ mod tests {
             "prompts/a.md",
             "workflows/weekly.yaml",
             "workflows/zh/weekly.yaml",
+            "tools/weather.toml",
         ] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
         let agents = "is not named agents/NAME.md, agents/en/NAME.md or agents/zh/NAME.md";
         let prompts = "is not named prompts/en/GROUP/NAME.md or prompts/zh/GROUP/NAME.md";
-        let elsewhere = "is neither djinn.toml nor a file in agents/, modes/, prompts/, workflows/";
+        let elsewhere =
+            "is neither djinn.toml nor a file in agents/, modes/, prompts/, tools/, workflows/";
         let long = format!("agents/{}.md", "a".repeat(101));
         for (name, says) in [
             ("agents/../a.md", agents),
@@ -161,6 +178,9 @@ mod tests {
                 "workflows/a.md",
                 "is not named workflows/NAME.yaml, workflows/en/NAME.yaml or workflows/zh/NAME.yaml",
             ),
+            ("tools/en/a.toml", "is not named tools/NAME.toml"),
+            ("tools/a.md", "is not named tools/NAME.toml"),
+            ("tools/servers/a.toml", "is not named tools/NAME.toml"),
             ("agent/a.md", elsewhere),
             ("a.md", elsewhere),
             ("/agents/a.md", elsewhere),

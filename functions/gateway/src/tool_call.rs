@@ -1,0 +1,299 @@
+//! Calls of tools that are files: the request with its keys, and the server's answer.
+
+mod redaction;
+
+use std::time::Duration;
+
+use djinn_core::id::sha256_hex;
+use djinn_egress::{Egress, EgressError, EgressLimits, EgressRequest, EgressResponse, HttpMethod};
+use djinn_outside::{
+    FoundFile, FoundFileContent, HeaderPart, HttpTool, OutsideRequest, RequestMethod, ToolProblem,
+    ToolProblemCode, ToolReading,
+};
+use djinn_runtime::port::outside::{ToolAnswer, ToolAnswerFile, ToolJob};
+use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
+use tokio::task::spawn_blocking;
+
+use crate::configuration::ConfiguredTool;
+use crate::keys::{KEY_REFUSALS, KeyCache};
+use redaction::Redaction;
+
+/// Maximum size of an answer.
+const MAX_ANSWER_BYTES: u64 = 20_000_000;
+
+/// Maximum size of a file at a URL: as base64, the file must fit into a stored answer.
+const MAX_FILE_BYTES: u64 = 15_000_000;
+
+/// Timeout for a file at a URL. With the longest timeout of a tool, and the time for keys and for the
+/// configuration folder, the call fits into the timeout of the function.
+const FILE_TIME: Duration = Duration::from_secs(15);
+
+/// The limits of calls, apart from those of pages.
+pub(crate) const TOOL_LIMITS: EgressLimits = EgressLimits {
+    total_time: Duration::from_secs(330),
+    connect_time: Duration::from_secs(3),
+    redirects: 5,
+    at_once: 16,
+    per_host: 16,
+    body_bytes: MAX_ANSWER_BYTES,
+};
+
+/// The `Accept` header, unless the tool's file has one.
+const ACCEPT: &str = "application/json, text/plain;q=0.9, */*;q=0.1";
+
+/// The client for tools.
+pub(crate) struct ToolCaller<'a, S> {
+    egress: &'a Egress,
+    keys: &'a KeyCache<S>,
+}
+
+/// The values of a call's keys, by name.
+type KeyValues = Vec<(String, Option<Secret>)>;
+
+impl<'a, S: Secrets> ToolCaller<'a, S> {
+    pub(crate) fn new(egress: &'a Egress, keys: &'a KeyCache<S>) -> Self {
+        Self { egress, keys }
+    }
+
+    /// Calls a tool. No key is in the answer.
+    pub(crate) async fn call(&self, configured: ConfiguredTool, job: ToolJob) -> ToolAnswer {
+        let tool = &configured.tool;
+        let request = match tool.fill(&job.arguments) {
+            Ok(request) => request,
+            Err(error) => return fail(ToolProblemCode::Arguments, error.to_string()),
+        };
+        let headers = CallHeaders::new(&job.idempotency_key);
+        let answer = match self.send(&configured, &request, &headers).await {
+            Ok((response, keys)) => self.read(&configured, response, Redaction::new(&keys)).await,
+            Err(problem) => ToolAnswer::Failed(problem),
+        };
+        log_answer(&tool.name, &headers, &answer);
+        answer
+    }
+
+    /// Sends the request. After a rejected key, sends the request again if a stored key has changed.
+    async fn send(
+        &self,
+        configured: &ConfiguredTool,
+        request: &OutsideRequest,
+        headers: &CallHeaders,
+    ) -> Result<(EgressResponse, KeyValues), ToolProblem> {
+        let send = async |keys: &KeyValues| {
+            let egress_request = build_request(&configured.tool, request, keys, headers);
+            let result = self.egress.send(egress_request).await;
+            result.map_err(|error| explain_egress(&error))
+        };
+        let keys = self.find_keys(configured).await?;
+        let response = send(&keys).await?;
+        let is_rejected = KEY_REFUSALS.contains(&response.status);
+        if is_rejected && self.forget_keys(configured, &keys) {
+            let new_keys = self.find_keys(configured).await?;
+            if new_keys != keys {
+                return Ok((send(&new_keys).await?, new_keys));
+            }
+        }
+        Ok((response, keys))
+    }
+
+    async fn read(
+        &self,
+        configured: &ConfiguredTool,
+        response: EgressResponse,
+        redaction: Redaction,
+    ) -> ToolAnswer {
+        let status = response.status;
+        if response.is_redirect() {
+            return fail_with(ToolProblemCode::Redirect, status, String::new());
+        }
+        let content_type = response.content_type.clone();
+        let body = match response.into_whole_body() {
+            Ok(body) => body,
+            Err(error) => return ToolAnswer::Failed(explain_egress(&error)),
+        };
+        let tool = configured.tool.clone();
+        // Large answers take a while to parse.
+        let reading = spawn_blocking(move || {
+            let body = redaction.redact_bytes(body);
+            let reading = tool.read_answer(status, content_type.as_deref(), &body);
+            redaction.redact_reading(reading)
+        });
+        let Ok(reading) = reading.await else {
+            let detail = "the answer cannot be read".to_owned();
+            return fail_with(ToolProblemCode::Unsupported, status, detail);
+        };
+        match reading {
+            ToolReading::Failed(problem) => ToolAnswer::Failed(problem),
+            ToolReading::Interrupted(interrupt) => ToolAnswer::Interrupted(interrupt),
+            ToolReading::Done { content, file } => {
+                let file = match file {
+                    Some(file) => self.fetch_file(file).await.map(Some),
+                    None => Ok(None),
+                };
+                match file {
+                    Ok(file) => ToolAnswer::Done { text: content.into_text(), file },
+                    Err(detail) => fail_with(ToolProblemCode::BrokenFile, status, detail),
+                }
+            }
+        }
+    }
+
+    /// Returns the file of an answer. A URL is fetched without keys.
+    ///
+    /// # Errors
+    /// Returns the reason for a missing file.
+    async fn fetch_file(&self, file: FoundFile) -> Result<ToolAnswerFile, String> {
+        let FoundFile { name, media_type, content } = file;
+        let url = match content {
+            FoundFileContent::Bytes(content) => {
+                return Ok(ToolAnswerFile { name, media_type, content });
+            }
+            FoundFileContent::Url(url) => url,
+        };
+        let request = EgressRequest {
+            max_bytes: MAX_FILE_BYTES,
+            time_limit: Some(FILE_TIME),
+            ..EgressRequest::get(&url)
+        };
+        let response = self.egress.send(request).await;
+        let response = response.map_err(|error| explain_egress(&error).detail)?;
+        if !(200..300).contains(&response.status) {
+            return Err(format!("the server of the file answered with status {}", response.status));
+        }
+        let media_type = media_type.or_else(|| response.content_type.clone());
+        let content = response.into_whole_body();
+        let content = content.map_err(|error| explain_egress(&error).detail)?;
+        Ok(ToolAnswerFile { name, media_type, content })
+    }
+
+    async fn find_keys(&self, configured: &ConfiguredTool) -> Result<KeyValues, ToolProblem> {
+        let mut keys = Vec::new();
+        for (name, location) in &configured.keys {
+            let key = self.keys.find_key(location).await.map_err(|error| {
+                let problem = match error {
+                    SecretError::Missing(problem) => problem,
+                    SecretError::Unavailable(problem) => {
+                        tracing::warn!(problem, key = name, "a key of a tool was not read");
+                        format!("the key `{name}` cannot be read now: try again in a minute")
+                    }
+                };
+                ToolProblem { code: ToolProblemCode::KeyMissing, status: None, detail: problem }
+            })?;
+            keys.push((name.clone(), key));
+        }
+        Ok(keys)
+    }
+
+    /// Removes rejected keys from the cache. Returns true if any is a stored key.
+    fn forget_keys(&self, configured: &ConfiguredTool, rejected: &KeyValues) -> bool {
+        let locations = configured.keys.iter().zip(rejected);
+        let forgotten =
+            locations.map(|((_, location), (_, key))| self.keys.forget_key(location, key.as_ref()));
+        forgotten.fold(false, |any, is_stored| any | is_stored)
+    }
+}
+
+/// The headers by which a server recognises a call. They contain no id of a run, a user or a tenant.
+struct CallHeaders {
+    idempotency_key: String,
+    traceparent: String,
+}
+
+impl CallHeaders {
+    fn new(key: &str) -> Self {
+        let idempotency_key: String = sha256_hex(key.as_bytes()).chars().take(32).collect();
+        let trace = sha256_hex(format!("trace {key}").as_bytes());
+        let (trace_id, rest) = trace.split_at_checked(32).unwrap_or_default();
+        let (span_id, _) = rest.split_at_checked(16).unwrap_or_default();
+        Self { idempotency_key, traceparent: format!("00-{trace_id}-{span_id}-01") }
+    }
+}
+
+fn build_request(
+    tool: &HttpTool,
+    request: &OutsideRequest,
+    keys: &KeyValues,
+    headers: &CallHeaders,
+) -> EgressRequest {
+    let method = match request.method {
+        RequestMethod::Get => HttpMethod::Get,
+        RequestMethod::Post => HttpMethod::Post,
+        RequestMethod::Put => HttpMethod::Put,
+        RequestMethod::Patch => HttpMethod::Patch,
+        RequestMethod::Delete => HttpMethod::Delete,
+    };
+    let mut egress_request = EgressRequest {
+        method,
+        body: request.body.clone().map(String::into_bytes),
+        // A redirect of another method would change the request.
+        accept_redirects: method == HttpMethod::Get,
+        max_bytes: MAX_ANSWER_BYTES,
+        time_limit: Some(Duration::from_secs(u64::from(tool.timeout_s))),
+        ..EgressRequest::get(&request.url)
+    };
+    for header in &request.headers {
+        let value: String = header.value.iter().map(|part| reveal(part, keys)).collect();
+        let has_key = header.value.iter().any(|part| matches!(part, HeaderPart::Key(_)));
+        egress_request = if has_key {
+            egress_request.with_key(&header.name, &value)
+        } else {
+            egress_request.with_header(&header.name, &value)
+        };
+    }
+    if request.body.is_some() {
+        egress_request = egress_request.with_header("Content-Type", "application/json");
+    }
+    if !request.headers.iter().any(|header| header.name == "accept") {
+        egress_request = egress_request.with_header("Accept", ACCEPT);
+    }
+    egress_request
+        .with_header("Idempotency-Key", &headers.idempotency_key)
+        .with_header("traceparent", &headers.traceparent)
+}
+
+/// Returns the text of a part of a header.
+fn reveal<'a>(part: &'a HeaderPart, keys: &'a KeyValues) -> &'a str {
+    match part {
+        HeaderPart::Text(text) => text,
+        HeaderPart::Key(name) => {
+            let key = keys.iter().find(|(other, _)| other == name);
+            key.and_then(|(_, key)| key.as_ref()).map(Secret::reveal).unwrap_or_default()
+        }
+    }
+}
+
+fn fail(code: ToolProblemCode, detail: String) -> ToolAnswer {
+    ToolAnswer::Failed(ToolProblem { code, status: None, detail })
+}
+
+fn fail_with(code: ToolProblemCode, status: u16, detail: String) -> ToolAnswer {
+    ToolAnswer::Failed(ToolProblem { code, status: Some(status), detail })
+}
+
+/// Returns the problem of a request. A URL may contain arguments and is left out, because logs have the problem
+/// too.
+fn explain_egress(error: &EgressError) -> ToolProblem {
+    let (code, detail) = match error {
+        EgressError::Address { why, .. } => (ToolProblemCode::Address, why.to_string()),
+        // The file's own headers are valid, so the value of a key is not.
+        EgressError::InvalidRequest { why } => (ToolProblemCode::KeyMissing, why.clone()),
+        EgressError::Protocol { why, .. } => (ToolProblemCode::Protocol, why.clone()),
+        EgressError::TooLarge { .. } => (ToolProblemCode::TooLarge, error.to_string()),
+        EgressError::TooManyRedirects { .. } => (ToolProblemCode::Redirect, String::new()),
+        EgressError::TooSlow { .. } => (ToolProblemCode::TooSlow, error.to_string()),
+        EgressError::Unreachable { .. } => (ToolProblemCode::Unreachable, error.to_string()),
+    };
+    ToolProblem { code, status: None, detail }
+}
+
+fn log_answer(tool: &str, headers: &CallHeaders, answer: &ToolAnswer) {
+    let trace = &headers.traceparent;
+    match answer {
+        ToolAnswer::Done { .. } => tracing::info!(tool, trace, "a tool was called"),
+        ToolAnswer::Interrupted(interrupt) => {
+            tracing::info!(tool, trace, code = interrupt.code, "a tool waits for a user");
+        }
+        ToolAnswer::Failed(ToolProblem { code, status, .. }) => {
+            tracing::warn!(tool, trace, ?code, status, "the call of a tool failed");
+        }
+    }
+}
