@@ -43,7 +43,8 @@ import { parseArgs } from "node:util";
  * @typedef {{ id: string, path?: string } & (
  *   | { type: "run.started", question: string }
  *   | { type: "message.completed", message: string, text: string, reasoning?: string }
- *   | { type: "message.reset", message: string, attempt: number, failure: Failure }
+ *   | { type: "message.reset", message: string, reason: "failure" | "review", attempt?: number, failure?: Failure }
+ *   | { type: "review.completed", round: number, accepted: boolean, problems: string[], missing: string[], failure?: Failure }
  *   | { type: "call.requested", call: string, tool: string, arguments: Record<string, unknown> }
  *   | { type: "call.completed", call: string, result: Result }
  *   | { type: "plan.changed", plan: { title: string, steps: Step[] } }
@@ -275,8 +276,16 @@ class Screen {
       case "message.completed":
         return this.#message(event);
       case "message.reset":
+        if (event.reason === "review")
+          return this.line("(the reviewer did not accept this answer; another one follows)", event.path);
         this.#forget(event.path, event.message);
-        return this.line(`(begins again: ${event.failure.code})`, event.path);
+        return this.line(`(begins again: ${event.failure?.code})`, event.path);
+      case "review.completed": {
+        const verdict = event.accepted ? "accepted" : event.failure ? "not judged" : "not accepted";
+        this.line(`review ${event.round}: ${verdict}`, event.path);
+        for (const problem of [...event.problems, ...event.missing]) this.line(`  - ${problem}`, event.path);
+        return;
+      }
       case "call.requested":
         return this.line(`* ${event.tool} ${JSON.stringify(event.arguments)}`, event.path);
       case "call.completed":

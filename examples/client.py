@@ -166,9 +166,16 @@ class Screen:
         match event["type"]:
             case "message.completed":
                 self.message(event)
+            case "message.reset" if event["reason"] == "review":
+                self.line("(the reviewer did not accept this answer; another one follows)", child)
             case "message.reset":
                 self.forget(child, event["message"])
                 self.line(f"(begins again: {event['failure']['code']})", child)
+            case "review.completed":
+                verdict = "accepted" if event["accepted"] else "not judged" if "failure" in event else "not accepted"
+                self.line(f"review {event['round']}: {verdict}", child)
+                for problem in event["problems"] + event["missing"]:
+                    self.line(f"  - {problem}", child)
             case "call.requested":
                 self.line(f"* {event['tool']} {json.dumps(event['arguments'], ensure_ascii=False)}", child)
             case "call.completed":

@@ -70,6 +70,7 @@ mod refused;
 mod repeats;
 mod report;
 mod restart;
+mod review;
 mod router;
 mod safety;
 mod session;

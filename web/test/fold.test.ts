@@ -114,6 +114,42 @@ const entry = (path: string, id: string, body: object): StreamEvent => {
   return { kind: "entry", entry: { id: name, at_ms: 1, ...(path === "" ? {} : { path }), ...body } as Entry };
 };
 
+it("marks the answer that a reviewer accepted, and keeps the rejected one as work", () => {
+  const spent = { steps: 2, model_calls: 4, tool_calls: 0, usage };
+  const completed = (id: string, text: string) =>
+    entry("", id, { type: "message.completed", message: id, text, draft: true, usage });
+  const reviewed = (round: number, accepted: boolean, message: string) =>
+    entry("", `review.${round}.reviewed`, {
+      type: "review.completed",
+      child: `review.${round}`,
+      round,
+      accepted,
+      problems: accepted ? [] : ["No source."],
+      missing: [],
+      message,
+    });
+  const run = fold([
+    completed("t1", "East."),
+    entry("", "review.1.start", { type: "child.started", child: "review.1", description: "Which?", agent: "reviewer" }),
+    reviewed(1, false, "t1"),
+    entry("", "t1.rejected", { type: "message.reset", message: "t1", reason: "review" }),
+    completed("t2", "East, by 4 %."),
+    reviewed(2, true, "t2"),
+    entry("", "end", { type: "run.ended", status: "finished", answer: "East, by 4 %.", files: [], review: "accepted", spent, took_ms: 1 }),
+  ]);
+  const rows = run.lanes.get("")?.rows ?? [];
+  const answers = rows.flatMap((row) => (row.kind === "message" ? [[row.key, row.isAnswer]] : []));
+  expect(answers).toEqual([
+    ["t1", false],
+    ["t2", true],
+  ]);
+  const notes = rows.flatMap((row) => (row.kind === "note" ? [row.note] : []));
+  expect(notes.map((note) => note.type)).toEqual(["reviewed", "rejected", "reviewed"]);
+  expect(notes[0]).toMatchObject({ round: 1, isAccepted: false, problems: ["No source."] });
+  const lane = run.lanes.get("review.1");
+  expect([lane?.parent, lane?.step, lane?.call, lane?.agent]).toEqual(["", null, null, "reviewer"]);
+});
+
 type Message = { text: string; reasoning: string; failed: string[]; pieces: number[] };
 
 function laneEvents(path: string, messages: Message[]): StreamEvent[] {
@@ -124,6 +160,7 @@ function laneEvents(path: string, messages: Message[]): StreamEvent[] {
       entry(path, `${id}.reset${index + 1}`, {
         type: "message.reset",
         message: id,
+        reason: "failure",
         attempt: index + 1,
         failure: { code: "model_unreachable", detail: "" },
       }),

@@ -26,6 +26,7 @@ mod path;
 mod query;
 mod reply;
 mod response_parser;
+mod review_choice;
 mod route;
 mod run_stream;
 mod session_links;

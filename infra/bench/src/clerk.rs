@@ -77,6 +77,7 @@ impl Tool for Clerk {
             tool_choice: ToolChoiceRule::Auto,
             stop_at: Vec::new(),
             hands_over: Vec::new(),
+            review: None,
             workflow: None,
         })
     }

@@ -8,6 +8,7 @@ use djinn_text::near_miss::find_near_miss;
 use crate::call_graph::find_graph_problems;
 use crate::problem::{FileProblem, quote};
 use crate::read::ReadAgent;
+use crate::review::check_review;
 
 /// Names of calls that runs answer themselves, and the word for all tools; no agent may have such a name.
 pub const RESERVED_NAMES: [&str; 3] = [ALL_TOOLS, "ask_user", "planning"];
@@ -38,6 +39,7 @@ pub fn check_part(
     for agent in agents {
         problems.extend(check_tools(agent, &by_name, known_tools));
         problems.extend(check_next_agents(agent, &by_name, elsewhere));
+        problems.extend(check_reviewer(agent, &by_name, elsewhere));
     }
     problems.extend(find_shared_numbers(agents));
     problems.extend(find_graph_problems(agents));
@@ -139,6 +141,21 @@ fn check_next_agents(
         Some(agent.problem_at(line, rule))
     };
     next_agents.filter_map(problem).collect()
+}
+
+/// Returns the problem of the agent that judges a mode's answers.
+fn check_reviewer(
+    agent: &ReadAgent,
+    by_name: &BTreeMap<&str, &ReadAgent>,
+    elsewhere: &BTreeSet<String>,
+) -> Option<FileProblem> {
+    let policy = agent.spec.review.as_ref()?;
+    if elsewhere.contains(&policy.agent) && !by_name.contains_key(policy.agent.as_str()) {
+        return None;
+    }
+    let find = |name: &str| by_name.get(name).map(|agent| &agent.spec);
+    let rule = check_review(policy, find, by_name.keys().copied())?;
+    Some(agent.problem_at(agent.line_of("review"), rule))
 }
 
 /// Returns unknown tools in `before` and `after`. Agents are not allowed there, because such a call has no

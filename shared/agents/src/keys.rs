@@ -6,7 +6,7 @@ use crate::problem::{Fault, quote};
 use crate::yaml::KeyEntry;
 
 /// The keys of an agent.
-pub(crate) const KEYS: [&str; 22] = [
+pub(crate) const KEYS: [&str; 23] = [
     "name",
     "description",
     "tools",
@@ -29,6 +29,7 @@ pub(crate) const KEYS: [&str; 22] = [
     "tool_choice",
     "stop_at",
     "hands_over",
+    "review",
 ];
 
 /// Keys of other products' agent files. Some are only two letters away from one of Djinn's keys.

@@ -16,6 +16,7 @@ mod parameters;
 mod problem;
 mod read;
 mod replacement;
+mod review;
 mod schema;
 mod shipped;
 mod template;
@@ -30,6 +31,7 @@ pub use parameters::TEMPLATE_VARIABLES;
 pub use problem::FileProblem;
 pub use read::{MAX_DESCRIPTION, ReadAgent, read_agent};
 pub use replacement::{ReplacedTemplate, check_replacement};
+pub use review::find_reviewer_problem;
 pub use schema::{
     ParameterViolation, check_answer, check_arguments, fill_arguments, find_parameter_violation,
 };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::review::ReviewPolicy;
 use djinn_core::settings::{Machine, Role};
 use djinn_core::tool::Risk;
 use serde_json::Value;
@@ -13,6 +14,7 @@ use crate::file::{AgentFile, split_file};
 use crate::keys::sort_keys;
 use crate::parameters::{is_required_text, read_parameters, read_schema};
 use crate::problem::{Fault, FileProblem, quote};
+use crate::review::read_review;
 use crate::template::check_prompt;
 use crate::tool_rules::{ENDS, ToolRules};
 use crate::yaml::read_mapping;
@@ -105,7 +107,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let fields = Fields::new(entries);
     let name = read_name(&fields)?;
     let description = read_description(&fields)?;
-    let EntryKeys { entry, title, agent_type } = EntryKeys::read(&fields, file.entry)?;
+    let EntryKeys { entry, title, agent_type, review } = EntryKeys::read(&fields, file.entry)?;
     let (tools, tool_lines) = fields.read_names("tools")?.into_iter().unzip();
     let ToolRules { tool_choice, stop_at, hands_over } = ToolRules::read(&fields)?;
     let (stop_at, stop_lines) = stop_at.into_iter().unzip();
@@ -151,6 +153,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
         tool_choice,
         stop_at,
         hands_over,
+        review,
         workflow: None,
     };
     check_prompt(&spec.prompt, parts.prompt_line, &spec.parameters)?;
@@ -173,20 +176,29 @@ struct EntryKeys {
     entry: bool,
     title: Option<String>,
     agent_type: Option<u16>,
+    review: Option<ReviewPolicy>,
 }
 
 impl EntryKeys {
     fn read(fields: &Fields, default: bool) -> Result<Self, Fault> {
         let entry = fields.read_flag("entry")?.unwrap_or(default);
         let is_set = |key: &&str| fields.find_entry(key).is_some();
-        if let Some(key) = ["title", "agent_type"].into_iter().find(is_set).filter(|_| !entry) {
+        if let Some(key) =
+            ["title", "agent_type", "review"].into_iter().find(is_set).filter(|_| !entry)
+        {
             let rule = format!("`{key}` is only allowed with `entry: true`");
             return Err(Fault::new(fields.line_of(key), rule));
         }
         let title = read_title(fields)?;
         let agent_type = fields.read_number("agent_type", 1..=MAX_AGENT_TYPE)?;
         let agent_type = agent_type.and_then(|number| u16::try_from(number).ok());
-        Ok(Self { entry, title, agent_type })
+        let review = read_review(fields)?;
+        // The tool in `after` makes the answer and is called once.
+        if review.is_some() && is_set(&"after") {
+            let rule = "`review` is not allowed with `after`";
+            return Err(Fault::new(fields.line_of("review"), rule));
+        }
+        Ok(Self { entry, title, agent_type, review })
     }
 }
 

@@ -21,10 +21,11 @@ use crate::file::MAX_FILE;
 use crate::parameters::{properties_of, read_own_parameters};
 use crate::problem::{Fault, FileProblem, quote};
 use crate::read::{NAME_FORM, is_valid_name, read_description, read_title};
+use crate::review::read_review;
 use crate::yaml::{Content, KeyEntry, read_mapping};
 
 /// The keys of a workflow.
-const KEYS: [&str; 5] = ["title", "description", "parameters", "steps", "answer"];
+const KEYS: [&str; 6] = ["title", "description", "parameters", "steps", "answer", "review"];
 
 /// The argument with the name of a workflow, and the beginnings of other references than parameters.
 const RESERVED_PARAMETERS: [&str; 8] =
@@ -40,6 +41,7 @@ pub struct ReadWorkflow {
     pub spec: AgentSpec,
     path: String,
     lines: Vec<StepLines>,
+    review_line: usize,
 }
 
 impl ReadWorkflow {
@@ -109,9 +111,11 @@ fn read_file(path: &str, text: &str) -> Result<ReadWorkflow, Fault> {
         tool_choice: ToolChoiceRule::Auto,
         stop_at: Vec::new(),
         hands_over: Vec::new(),
+        review: read_review(&fields)?,
         workflow: Some(Box::new(workflow)),
     };
-    Ok(ReadWorkflow { spec, path: path.to_owned(), lines })
+    let review_line = fields.line_of("review");
+    Ok(ReadWorkflow { spec, path: path.to_owned(), lines, review_line })
 }
 
 /// Returns the name of a file without folders and without its end.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::effect::ToolChoice;
+use crate::review::ReviewPolicy;
 use crate::settings::{Machine, Role};
 use crate::tool::{Risk, ToolSpec};
 use crate::workflow::Workflow;
@@ -91,6 +92,9 @@ pub struct AgentSpec {
     /// The `agentType` of the mode in JoyAgent's protocol, 1-1 000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<u16>,
+    /// The review of the answers of a mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewPolicy>,
     /// The steps of an agent that is a workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Box<Workflow>>,

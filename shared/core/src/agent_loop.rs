@@ -174,7 +174,7 @@ impl AgentLoop {
         let count = attempts.failures + 1;
         let id = EntryId::of_message(&message, |name| EntryName::Reset(name, count));
         let attempt = attempts.next_number();
-        Some((id, Event::MessageReset { message, attempt, failure: failure.clone() }))
+        Some((id, Event::attempt_failed(message, attempt, failure.clone())))
     }
 
     /// Processes the due reply, as the caller has checked. Makes at most the first `max_calls` calls.

@@ -128,6 +128,8 @@ pub enum ConversationItem {
     Nudge(Nudge),
     /// A user's message while the run was at work.
     UserMessage(String),
+    /// A reviewer did not accept the answer.
+    Review(Box<ReviewNote>),
     /// A user changed the plan between two planner turns.
     PlanEdited(Box<PlanChange>),
     /// The reports of a round of tasks, in the plan's order, and the plan after the round.
@@ -137,6 +139,17 @@ pub enum ConversationItem {
         /// The plan after the round.
         plan: Plan,
     },
+}
+
+/// The judgement of an answer for the agent that writes the next answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewNote {
+    /// The answer, unless the newest turn holds the answer.
+    pub answer: Option<String>,
+    /// The faults of the answer, most serious first.
+    pub problems: Vec<String>,
+    /// The parts of the question without an answer.
+    pub missing: Vec<String>,
 }
 
 /// A plan before and after a user's edit: title, steps and dependencies. The steps' progress is not included.

@@ -1,5 +1,6 @@
 //! The public history of a run, as every viewer sees it in any protocol.
 
+mod review_result;
 mod run_result;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use crate::plan::{Plan, StepStatus};
 use crate::settings::{Machine, OutputStyle};
 use crate::status::RunStatus;
 use crate::tool::{Risk, ToolResult};
+pub use review_result::{ResetReason, ReviewResult};
 pub use run_result::RunResult;
 
 /// One public event of a run. The record's number and the position in the record order the history. The id is
@@ -77,15 +79,20 @@ pub enum Event {
         /// The lease's new epoch.
         epoch: u64,
     },
-    /// An attempt at a message failed after it had sent text; the text is void.
+    /// The text of a message is void: the attempt failed, or a reviewer did not accept the answer.
     #[serde(rename = "message.reset")]
     MessageReset {
         /// The id of the message with the void text.
         message: MessageId,
+        /// The reason why the text is void (default: a failed attempt).
+        #[serde(default, skip_serializing_if = "ResetReason::is_failure")]
+        reason: ResetReason,
         /// The number of the failed attempt, from 1.
-        attempt: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<u32>,
         /// The failure of the attempt, as users see it.
-        failure: Failure,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<Failure>,
     },
     /// A model cannot answer, and its fallback writes the message. Text that the first model sent is void by
     /// then (`message.reset`).
@@ -138,6 +145,9 @@ pub enum Event {
         /// text.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         answer: bool,
+        /// True if a reviewer judges the message before it becomes the answer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        draft: bool,
         /// The tokens and money of the message, including failed attempts without a record.
         usage: Usage,
     },
@@ -238,6 +248,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         entry_count: Option<u64>,
     },
+    /// A reviewer judged the answer.
+    #[serde(rename = "review.completed")]
+    ReviewCompleted(ReviewResult),
     /// The user wrote a message while the run was at work. The model reads it at the next turn.
     #[serde(rename = "user_message.added")]
     UserMessageAdded {
@@ -361,6 +374,7 @@ impl Event {
             Self::StepChanged { .. } => "step.changed",
             Self::ChildStarted { .. } => "child.started",
             Self::ChildEnded { .. } => "child.ended",
+            Self::ReviewCompleted(_) => "review.completed",
             Self::UserMessageAdded { .. } => "user_message.added",
             Self::HumanRequested { .. } => "human.requested",
             Self::HumanResolved(_) => "human.resolved",

@@ -22,6 +22,7 @@ pub mod plan;
 mod repeats;
 pub mod replay;
 mod reply;
+pub mod review;
 mod role;
 pub mod run;
 pub mod session;

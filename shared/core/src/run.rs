@@ -26,6 +26,7 @@ mod plan_file;
 mod plan_solve;
 mod progress;
 mod react;
+mod review;
 mod taint;
 mod time_limit;
 mod tool_sets;
@@ -45,6 +46,7 @@ use human_requests::HumanRequests;
 use ledger::Ledger;
 use phase::Phase;
 pub use plan_file::PLAN_FILE;
+use review::Review;
 use taint::is_tainted_at_start;
 use tool_sets::ToolSets;
 use transition::Transition;
@@ -81,6 +83,7 @@ pub struct Run {
     child_stops: ChildStops,
     /// The parts beside the work: the digital employees of a task, the plan's file.
     concerns: Concerns,
+    review: Review,
     /// True if text that none of the run's agents read has tainted the run.
     tainted: bool,
     /// True if the run ever waited for a provider for longer than an invocation.
@@ -112,6 +115,7 @@ impl Run {
             messages: PendingMessages::default(),
             child_stops: ChildStops::default(),
             concerns: Concerns::of(&spec),
+            review: Review::of(&spec),
             tainted: false,
             has_delayed: false,
             last_finish: FinishReason::Done,

@@ -55,6 +55,10 @@ wordings! {
     NoRows = "notice"."no_rows";
     FallbackAnswers = "notice"."fallback_answers";
     ModelDelayed = "notice"."model_delayed";
+    AnswerRejected = "notice"."answer_rejected";
+    ReviewAccepted = "notice"."review_accepted";
+    ReviewRejected = "notice"."review_rejected";
+    ReviewFailed = "notice"."review_failed";
     StillWorking = "notice"."still_working";
     SandboxInstallation = "progress"."sandbox_installation";
     SandboxQueue = "progress"."sandbox_queue";

@@ -249,6 +249,7 @@ impl<'a> AuditEvent<'a> {
             | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
+            | Event::ReviewCompleted(_)
             | Event::UserMessageAdded { .. }
             | Event::ChildStarted { .. }
             | Event::ChildEnded { .. } => None,

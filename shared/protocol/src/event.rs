@@ -10,15 +10,18 @@ mod plan_problem;
 mod preview;
 mod progress;
 mod result;
+mod review;
 mod search;
 mod spending;
 
 use std::collections::BTreeMap;
 
+use djinn_core::entry::ResetReason;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{CallId, HumanRequestId, MessageId};
 use djinn_core::input::FinishReason;
 use djinn_core::plan::StepStatus;
+use djinn_core::review::ReviewOutcome;
 use djinn_core::settings::{Machine, OutputStyle};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::Risk;
@@ -35,6 +38,7 @@ pub use plan_problem::PublicPlanProblem;
 pub use preview::PublicPreview;
 pub use progress::PublicCallProgress;
 pub use result::{PublicFullOutput, PublicResultView, PublicToolResult};
+pub use review::PublicReview;
 pub use search::{PublicFindings, PublicPage};
 pub use spending::{PublicEstimate, PublicSpending, PublicUsage};
 
@@ -87,16 +91,21 @@ pub enum PublicEvent<'a> {
         /// The number of times that the run was taken up, from 2.
         epoch: u64,
     },
-    /// A model's attempt at a message failed and is repeated. Drop the pieces of this attempt.
+    /// The text of a message is void: a model's attempt failed and is repeated, or a reviewer did not accept
+    /// the answer. Drop the pieces of the attempt, or the complete message as the answer.
     #[serde(rename = "message.reset")]
     MessageReset {
         /// The id of the message.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         message: &'a MessageId,
-        /// The number of the failed attempt, from 1.
-        attempt: u32,
-        /// The reason for the failed attempt.
-        failure: PublicFailure<'a>,
+        /// The reason why the text is void.
+        reason: ResetReason,
+        /// The number of the failed attempt, from 1; absent after a review.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        attempt: Option<u32>,
+        /// The failure of the attempt; absent after a review.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        failure: Option<PublicFailure<'a>>,
     },
     /// Another model writes a message, because the role's own model cannot.
     #[serde(rename = "model.changed")]
@@ -142,6 +151,10 @@ pub enum PublicEvent<'a> {
         /// True if the message is the run's answer, repeated in `run.ended`.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         answer: bool,
+        /// True if a reviewer judges the message before it becomes the answer. `review.completed` or the end
+        /// of the run follows.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        draft: bool,
         /// The usage of the model call.
         usage: PublicUsage,
     },
@@ -254,6 +267,9 @@ pub enum PublicEvent<'a> {
         /// The spending of the child.
         spent: PublicSpending,
     },
+    /// A reviewer judged the answer, or failed.
+    #[serde(rename = "review.completed")]
+    ReviewCompleted(PublicReview<'a>),
     /// A user sent a message to the run at work.
     #[serde(rename = "user_message.added")]
     UserMessageAdded {
@@ -296,6 +312,9 @@ pub enum PublicEvent<'a> {
         /// The reason that the answer was cut; absent if the answer is complete.
         #[serde(skip_serializing_if = "is_done")]
         finish: FinishReason,
+        /// The result of the review of the answer; absent if the run has no reviews or did not finish.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        review: Option<ReviewOutcome>,
         /// The spending of the run and all children.
         spent: PublicSpending,
         /// Milliseconds from the question to the end.

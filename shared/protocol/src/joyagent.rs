@@ -17,6 +17,7 @@ mod plan_events;
 mod raw;
 mod reply;
 mod report;
+mod review;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use call::CallView;
 use reply::{LaneReply, ResultText};
 use report::Report;
+use review::is_of_review;
 use search::SearchReport;
 use serde_json::{Map, json};
 
@@ -31,7 +33,7 @@ use super::link::SessionLinks;
 use super::text_tracker::TextTracker;
 use super::turn_tracker::TurnTracker;
 use crate::mode_support::agent_type_of;
-use djinn_core::entry::{Entry, Event, RunResult};
+use djinn_core::entry::{Entry, Event, ResetReason, RunResult};
 use djinn_core::error_code::ErrorCode;
 use djinn_core::human::HumanRequest;
 use djinn_core::id::{CallId, HumanRequestId, Path, RequestId, RunId, TaskId};
@@ -190,7 +192,13 @@ impl Translator {
             }
             Event::UserMessageAdded { .. } | Event::ContextCompacted { .. } => Vec::new(),
             Event::RunResumed { .. } => self.void_entry_texts(entry, None),
-            Event::MessageReset { message, .. } => self.void_entry_texts(entry, Some(message)),
+            Event::MessageReset { message, reason: ResetReason::Failure, .. } => {
+                self.void_entry_texts(entry, Some(message))
+            }
+            Event::MessageReset { message, reason: ResetReason::Review, .. } => {
+                self.reject_answer(entry, message)
+            }
+            Event::ReviewCompleted(result) => self.announce_review(entry, result),
             Event::ModelChanged(changed) => self.announce_fallback(entry, changed),
             Event::AgentChanged { machine, .. } => {
                 if entry.path.is_root() {
@@ -199,6 +207,7 @@ impl Translator {
                 Vec::new()
             }
             Event::ModelDelayed { .. } => self.announce_delay(entry),
+            Event::MessageCompleted { .. } if is_of_review(&entry.path) => Vec::new(),
             Event::MessageCompleted { message, text, reasoning, finish, answer, .. } => {
                 let reply = LaneReply::of(entry, message, text, *finish, *answer);
                 self.complete_reply(reply, reasoning.as_deref(), at_ms)

@@ -94,7 +94,9 @@ impl Lanes {
                 self.void_attempts.remove(&key);
                 self.completed.insert(key);
             }
-            Event::MessageReset { message, attempt, .. } => {
+            // A complete message has no further pieces.
+            Event::MessageReset { attempt: None, .. } => {}
+            Event::MessageReset { message, attempt: Some(attempt), .. } => {
                 self.void_attempts.insert(entry.message_key(message), *attempt);
             }
             Event::RunResumed { .. } => {
@@ -113,6 +115,7 @@ impl Lanes {
             | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
+            | Event::ReviewCompleted(_)
             | Event::UserMessageAdded { .. }
             | Event::HumanRequested { .. }
             | Event::HumanResolved(_)

@@ -22,6 +22,8 @@ pub use joyagent::{
     JoyAgentRequest, UploadRequest,
 };
 pub use query::{FollowQuery, NoParameters, PageQuery, RunListQuery};
-pub use run::{MessageRequest, PlanRequest, RunRequest, StepRequest};
+pub use run::{
+    MessageRequest, PlanRequest, ReviewRequest, ReviewerRequest, RunRequest, StepRequest,
+};
 pub use session::{AudienceRequest, NamedUser, ShareRequest, TitleRequest};
 pub use value::WholeNumber;

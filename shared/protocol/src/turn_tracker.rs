@@ -49,6 +49,7 @@ impl TurnTracker {
             | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
+            | Event::ReviewCompleted(_)
             | Event::UserMessageAdded { .. }
             | Event::HumanRequested { .. }
             | Event::HumanResolved(_)

@@ -187,6 +187,8 @@ fragments! {
     OUTCOME_USER_ANSWER = "outcome/user_answer", 20_000;
     /// The note that the user did not answer a clarification.
     OUTCOME_NO_ANSWER = "outcome/no_answer", 1_000;
+    /// The judgement of an answer that a reviewer did not accept.
+    NOTE_REVIEW = "note/review", 400_000;
     /// The nudge after a reply that was cut off.
     NOTE_CUT_OFF = "note/cut_off", 1_000;
     /// The nudge after an empty reply.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-pub use djinn_agents::{fill_arguments, find_parameter_violation};
+pub use djinn_agents::{fill_arguments, find_parameter_violation, find_reviewer_problem};
 use djinn_core::error_code::Failure;
 use djinn_core::file::ProductFile;
 use djinn_core::human::HumanResponse;
@@ -98,10 +98,11 @@ impl UserQuestion {
 
     /// Returns the hash that a repeated request must share.
     pub(crate) fn body_hash(&self) -> String {
-        let RunSpec { question, output_style, settings, arguments, .. } = &self.spec;
+        let RunSpec { question, output_style, settings, arguments, review, .. } = &self.spec;
         let style = output_style.map(OutputStyle::as_str);
         let fields = json!([question, style, self.instructions(), settings.mode]);
         let fields = if arguments.is_empty() { fields } else { json!([fields, arguments]) };
+        let fields = if review.is_none() { fields } else { json!([fields, review]) };
         // Without attachments, the hash is the same as before attachments existed.
         let body = if self.attachments.is_empty() {
             fields

@@ -11,6 +11,7 @@ mod group;
 mod images;
 mod plan;
 mod plan_change;
+mod review;
 mod summary;
 mod tool_result;
 mod transcript;
@@ -159,7 +160,9 @@ fn can_ask_user(run: &Run) -> bool {
     let is_first = |item: &ConversationItem| match item {
         ConversationItem::Turn(turn) => turn.calls.iter().all(|(call, _)| call.tool == ASK_USER),
         ConversationItem::Nudge(_) | ConversationItem::UserMessage(_) => true,
-        ConversationItem::Round { .. } | ConversationItem::PlanEdited(_) => false,
+        ConversationItem::Round { .. }
+        | ConversationItem::PlanEdited(_)
+        | ConversationItem::Review(_) => false,
     };
     let items = &run.conversation().items;
     !run.is_child()

@@ -151,11 +151,21 @@ class Fold {
           if (lane.drafts.length > 0) this.#lane(lane.path, atMs, () => ({ drafts: [] }));
         }
         return this.#note(entry, { type: "resumed", epoch: entry.epoch });
-      case "message.reset":
-        return this.#note(entry, { type: "reset", attempt: entry.attempt, failure: entry.failure }, (lane) => ({
-          drafts: lane.drafts.filter((draft) => draft.key !== entry.message || draft.attempt > entry.attempt),
-          resets: new Map(lane.resets).set(entry.message, entry.attempt),
+      case "message.reset": {
+        const { attempt, failure } = entry;
+        // A reviewer rejected a complete message, which stays as a part of the work.
+        if (attempt == null || !failure) return this.#note(entry, { type: "rejected" });
+        return this.#note(entry, { type: "reset", attempt, failure }, (lane) => ({
+          drafts: lane.drafts.filter((draft) => draft.key !== entry.message || draft.attempt > attempt),
+          resets: new Map(lane.resets).set(entry.message, attempt),
         }));
+      }
+      case "review.completed": {
+        const { round, accepted: isAccepted } = entry;
+        const problems = [...entry.problems, ...entry.missing];
+        const failure = entry.failure ?? null;
+        return this.#note(entry, { type: "reviewed", round, isAccepted, problems, failure });
+      }
       case "model.changed":
         return this.#note(entry, { type: "model_changed", from: entry.from, to: entry.to, failure: entry.failure });
       case "model.delayed": {
@@ -297,6 +307,7 @@ class Fold {
       }));
     }
     this.#changeRequests(() => true, {});
+    if (entry.review) this.#markReviewedAnswer(entry.answer);
     this.run = {
       ...this.run,
       end: {
@@ -311,6 +322,13 @@ class Fold {
         atMs: entry.at_ms,
       },
     };
+  }
+
+  /** Marks the message that became the answer after its review. */
+  #markReviewedAnswer(answer: string): void {
+    const isAnswer = (row: Row) => row.kind === "message" && row.text !== "" && answer.endsWith(row.text);
+    const row = this.run.lanes.get("")?.rows.findLast(isAnswer);
+    if (row) this.#changeRow("", row.key, (row) => (row.kind === "message" ? { ...row, isAnswer: true } : row));
   }
 
   #requested(entry: EntryOf<"human.requested">): void {

@@ -11,6 +11,8 @@ export function parentPath(path: Path): Path | null {
 export function childOrigin(path: Path): Pick<Lane, "parent" | "step" | "call"> {
   const [first = "", second = ""] = path.split(".").slice(-2);
   const parent = parentPath(path);
+  // A run that judges an answer works on no step and no call.
+  if (first === "review") return { parent, step: null, call: null };
   if (second.startsWith("c")) return { parent, step: null, call: `${first}.${second}` };
   return { parent, step: first, call: null };
 }

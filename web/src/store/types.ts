@@ -167,6 +167,14 @@ export interface NoteRow {
     | { readonly type: "reset"; readonly attempt: number; readonly failure: Failure }
     | { readonly type: "model_changed"; readonly from: string; readonly to: string; readonly failure: Failure }
     | { readonly type: "model_delayed"; readonly untilMs: number; readonly failure: Failure }
+    | { readonly type: "rejected" }
+    | {
+        readonly type: "reviewed";
+        readonly round: number;
+        readonly isAccepted: boolean;
+        readonly problems: readonly string[];
+        readonly failure: Failure | null;
+      }
     | { readonly type: "resumed"; readonly epoch: number }
     | { readonly type: "compacted"; readonly exchanges: number; readonly turns: number };
 }

@@ -10,7 +10,7 @@ export function laneName(run: Run, path: string, words: Words): string {
   const step = lane.step && lane.parent === "" ? run.plan?.steps.find((other) => other.id === lane.step) : undefined;
   const text =
     step?.stage ||
-    (lane.call === null ? "" : lane.agent) ||
+    (lane.step === null ? lane.agent : "") ||
     lane.description ||
     step?.details ||
     lane.agent ||

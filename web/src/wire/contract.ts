@@ -38,7 +38,7 @@ export type Risk = HumanRequest["risk"];
 
 export type ErrorCode = Schemas["ErrorCode"];
 export type ErrorBody = Schemas["ErrorBody"];
-export type Failure = EntryOf<"message.reset">["failure"];
+export type Failure = EntryOf<"model.changed">["failure"];
 export type RunStatus = Schemas["RunStatus"];
 export type RunState = Schemas["RunState"];
 export type OutputStyle = Schemas["OutputStyle"];

@@ -73,6 +73,7 @@ const ENTRY_TYPES: Readonly<Record<Entry["type"], true>> = {
   "step.changed": true,
   "child.started": true,
   "child.ended": true,
+  "review.completed": true,
   "user_message.added": true,
   "human.requested": true,
   "human.resolved": true,

@@ -183,6 +183,10 @@ export const en = {
     reset: (attempt: number, why: string) => `Attempt ${attempt} broke off and starts over: ${why}`,
     modelChanged: (from: string, to: string, why: string) => `${to} continues for ${from}: ${why}`,
     modelDelayed: (time: string, why: string) => `The provider is busy; next attempt at ${time}: ${why}`,
+    rejected: "The reviewer did not accept this answer; another one follows",
+    reviewed: (round: number, isAccepted: boolean, problems: readonly string[]) =>
+      [`Review ${round}: the answer is ${isAccepted ? "accepted" : "not accepted"}`, ...problems].join(" · "),
+    notReviewed: (round: number, why: string) => `Review ${round}: the answer was not judged: ${why}`,
     resumed: "Another process took over",
     compacted: (exchanges: number, turns: number) =>
       `Earlier parts were summed up: ${plural(exchanges, "question", "questions")}, ${plural(turns, "turn", "turns")}`,

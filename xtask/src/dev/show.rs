@@ -57,13 +57,20 @@ impl Screen {
     /// Prints an event according to its name.
     pub(super) fn show_event(&mut self, event: &StreamEvent) {
         let data = &event.data;
+        // The text of a reviewer follows as its judgement.
+        let is_of_review = text_at(data, "/path").starts_with("review.");
         match event.name.as_str() {
+            "preview" | "message.completed" if is_of_review => {}
             "run.started" => {
                 let warnings = list_at(data, "/warnings").filter_map(Value::as_str);
                 warnings.for_each(|warning| self.print_line(&format!("! {warning}")));
             }
             "preview" => self.show_preview(data),
             "message.completed" => self.show_message(data),
+            "message.reset" if text_at(data, "/reason") == "review" => {
+                self.print_lane_line(data, "(not accepted; another answer follows)");
+            }
+            "review.completed" => self.show_review(data),
             "message.reset" => {
                 let text = message_key(data, "text");
                 self.drop_messages(|key| key == text);
@@ -115,6 +122,22 @@ impl Screen {
             "file.added" => self.print_line(&format!("+ {}", text_at(data, "/file/name"))),
             _ => {}
         }
+    }
+
+    /// Prints the judgement of an answer, and the problems of the answer.
+    fn show_review(&mut self, data: &Value) {
+        let is_accepted = data.get("accepted").and_then(Value::as_bool).unwrap_or_default();
+        let verdict = match data.get("failure") {
+            Some(_) => format!("not judged: {}", failure_detail(data)),
+            None if is_accepted => "accepted".to_owned(),
+            None => "not accepted".to_owned(),
+        };
+        let round = number_at(data, "/round");
+        self.print_lane_line(data, &format!("(review {round}: {verdict})"));
+        let entries = ["/problems", "/missing"].into_iter().flat_map(|at| list_at(data, at));
+        let lines: Vec<_> =
+            entries.filter_map(Value::as_str).map(|text| format!("  - {text}")).collect();
+        lines.iter().for_each(|line| self.print_lane_line(data, line));
     }
 
     /// Prints a separate line.

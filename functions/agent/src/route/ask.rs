@@ -37,6 +37,7 @@ use crate::mode_choice::{DefaultMode, QuestionArguments, list_modes};
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ignored_header};
 use crate::response_parser;
+use crate::review_choice::set_review;
 use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
 use crate::unknown::UnknownMembers;
 use crate::workflow_choice::{WORKFLOW, check_missing};
@@ -266,6 +267,7 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         question.spec.warnings.extend(default_mode.problem);
         let mode = fields.mode.find(&modes, default_mode.name)?;
         arguments.set_mode(mode, &modes, &mut question, !is_joyagent)?;
+        set_review(agent, &mut question.spec, fields.request.review)?;
         let change = fields.request.human_requests;
         set_human_settings(agent, &mut question, change, names.translate("human_requests"))?;
         check_missing(&question, !is_joyagent)?;

@@ -12,6 +12,7 @@ use super::step::StepLines;
 use crate::check::RESERVED_NAMES;
 use crate::parameters::properties_of;
 use crate::problem::{Fault, FileProblem, quote};
+use crate::review::check_review;
 
 /// Checks workflows of one language against the agents that exist: their names, and the agents and arguments of their
 /// steps. Two workflows in this list may not share a name.
@@ -36,6 +37,11 @@ pub fn check_workflows(workflows: &[ReadWorkflow], agents: &[AgentSpec]) -> Vec<
             let rule = format!("the workflow is named {}, which is {whose}", quote(name));
             problems.push(Fault::new(1, rule).into_problem(&workflow.path));
         }
+        let policy = workflow.spec.review.as_ref();
+        let find = |name: &str| by_name.get(name).copied();
+        let problem = policy.and_then(|own| check_review(own, find, by_name.keys().copied()));
+        let fault = problem.map(|rule| Fault::new(workflow.review_line, rule));
+        problems.extend(fault.map(|fault| fault.into_problem(&workflow.path)));
         let steps = workflow.spec.workflow.iter().flat_map(|own| &own.steps);
         let faults = steps
             .zip(&workflow.lines)

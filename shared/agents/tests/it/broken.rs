@@ -578,6 +578,39 @@ fn keys_of_a_mode() {
         ("entry: yes", "a.md:4: `entry` is the text `yes`: true or false is expected"),
         ("entry: 1", "a.md:4: `entry` is the number `1`: true or false is expected"),
         ("title: A", "a.md:4: `title` is only allowed with `entry: true`"),
+        ("review: {agent: b}", "a.md:4: `review` is only allowed with `entry: true`"),
+        (
+            "entry: true\nreview: b",
+            "a.md:5: `review` is the text `b`: a mapping with `agent` and `rounds` is expected",
+        ),
+        (
+            "entry: true\nreview:\n  rounds: 1",
+            "a.md:5: `review` has no `agent`: the name of an agent is expected",
+        ),
+        (
+            "entry: true\nreview:\n  agent: [b]",
+            "a.md:6: `agent` is a list: the name of an agent is expected",
+        ),
+        (
+            "entry: true\nreview:\n  agent: b\n  rounds: 4",
+            "a.md:7: `rounds` is the number `4`: a whole number from 0 to 3 is expected",
+        ),
+        (
+            "entry: true\nreview: {agent: b, rounds: -1}",
+            "a.md:5: `rounds` is the number `-1`: a whole number from 0 to 3 is expected",
+        ),
+        (
+            "entry: true\nreview:\n  agent: b\n  round: 1",
+            "a.md:7: `round` is not a key of `review`: did you mean `rounds`?",
+        ),
+        (
+            "entry: true\nreview: {agent: b, model: c}",
+            "a.md:5: `model` is not a key of `review`: there are `agent` and `rounds`",
+        ),
+        (
+            "entry: true\ntools: search\nafter: search\nreview: {agent: b}",
+            "a.md:7: `review` is not allowed with `after`",
+        ),
         ("entry: false\nagent_type: 7", "a.md:5: `agent_type` is only allowed with `entry: true`"),
         (&long, "a.md:5: `title` has 101 characters: the limit is 100"),
         (

@@ -3,6 +3,7 @@
 use djinn_agents::{AgentFile, read_agent};
 use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, ToolChoiceRule};
 use djinn_core::language::Language;
+use djinn_core::review::ReviewPolicy;
 use djinn_core::settings::{Machine, Role};
 use djinn_core::tool::Risk;
 use serde_json::json;
@@ -39,6 +40,7 @@ fn default_spec() -> AgentSpec {
         tool_choice: ToolChoiceRule::Auto,
         stop_at: Vec::new(),
         hands_over: Vec::new(),
+        review: None,
         workflow: None,
     }
 }
@@ -210,6 +212,16 @@ fn a_long_description_may_stand_in_a_block() {
     assert_eq!(agent.spec.description, "One: two.\n\nThree.");
     assert_eq!(agent.spec.tools, ["b", "c"]);
     assert_eq!(agent.line_of("tools"), 7);
+}
+
+#[test]
+fn mode_may_have_a_review() {
+    let review = |keys: &str| read(&with_keys(keys)).unwrap().spec.review;
+    let policy = |rounds| Some(ReviewPolicy { agent: "b".to_owned(), rounds });
+    assert_eq!(review("entry: true\nreview: {agent: b, rounds: 3}"), policy(3));
+    assert_eq!(review("entry: true\nreview:\n  agent: b"), policy(1));
+    assert_eq!(review("entry: true\nreview: {agent: b, rounds: 0}"), policy(0));
+    assert_eq!(review("entry: true"), None);
 }
 
 #[test]

@@ -266,3 +266,57 @@ fn modes_that_go_together() {
         ]
     );
 }
+
+/// The keys of an agent that can judge answers, besides its answer.
+const REVIEWS: &str =
+    "parameters:\n  type: object\n  properties: {question: {}, answer: {}}\nanswer: json\n";
+
+#[test]
+fn reviewer_judges_a_question_and_an_answer() {
+    let none: [String; 0] = [];
+    let schema = |verdict: &str, problems: &str| {
+        format!("{REVIEWS}answer_schema: {{type: object, properties: {{{verdict}{problems}}}}}")
+    };
+    let lists = "problems: {type: array, items: {type: string}}";
+    let with = |keys: &str| problems(&[("a", "entry: true\nreview: {agent: b}"), ("b", keys)]);
+    for verdict in ["verdict: {type: boolean}, ", "verdict: {enum: [accept, revise]}, "] {
+        assert_eq!(with(&schema(verdict, lists)), none);
+    }
+    let says = |found: Vec<String>, reason: &str| {
+        assert_eq!(found, [format!("a.md:5: `review` names {reason}")]);
+    };
+    says(
+        with(""),
+        "`b`, which cannot judge answers: its `parameters` must be `question` and `answer`",
+    );
+    let text = REVIEWS.replace("answer: json\n", "");
+    says(with(&text), "`b`, which cannot judge answers: it has no `answer_schema`");
+    let third = schema("verdict: {type: boolean}, ", lists)
+        .replace("answer: {}}", "answer: {}, more: {}}\n  required: [more]");
+    says(
+        with(&third),
+        "`b`, which cannot judge answers: its `parameters` must be `question` and `answer`",
+    );
+    for verdict in [
+        "",
+        "verdict: {type: string}, ",
+        "verdict: {enum: [accept]}, ",
+        "verdict: {enum: [yes, no]}, ",
+    ] {
+        says(
+            with(&schema(verdict, lists)),
+            "`b`, which cannot judge answers: its `answer_schema` must have a `verdict`: a boolean, or several \
+             words with `accept`",
+        );
+    }
+    for other in ["", "problems: {type: string}"] {
+        says(
+            with(&schema("verdict: {type: boolean}, ", other)),
+            "`b`, which cannot judge answers: its `answer_schema` must have `problems`: a list of texts",
+        );
+    }
+    says(
+        problems(&[("a", "entry: true\nreview: {agent: reviwer}"), ("reviewer", "")]),
+        "`reviwer`, which is not an agent: did you mean `reviewer`?",
+    );
+}

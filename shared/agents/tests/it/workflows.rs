@@ -348,3 +348,18 @@ fn a_machine_of_workflows_is_only_for_modes() {
     let rule = read_agent(&file).unwrap_err().to_string();
     assert_eq!(rule, "a.md:4: `mode` is the text `workflow`: `react` or `plan_solve` is expected");
 }
+
+#[test]
+fn workflow_may_have_a_review() {
+    let reviewed =
+        GOOD.replace("answer: \"Done", "review: {agent: judge, rounds: 2}\nanswer: \"Done");
+    let policy = read(&reviewed).unwrap().spec.review.unwrap();
+    assert_eq!((policy.agent.as_str(), policy.rounds), ("judge", 2));
+    let found = check_workflows(&[read(&reviewed).unwrap()], &[]);
+    let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+    let says = "workflows/weekly.yaml:33: `review` names `judge`, which is not an agent";
+    assert!(found.contains(&says.to_owned()), "{found:?}");
+    let beyond = reviewed.replace("rounds: 2", "rounds: 9");
+    let says = "workflows/weekly.yaml:33: `rounds` is the number `9`: a whole number from 0 to 3 is expected";
+    assert_eq!(problem(&beyond), says);
+}

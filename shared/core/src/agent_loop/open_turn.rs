@@ -160,6 +160,7 @@ pub(super) fn completed_event(message: &MessageId, reply: &Reply, text: &str) ->
         truncated: reply.finish != FinishReason::Done,
         finish: reply.finish,
         answer: false,
+        draft: false,
         usage: reply.usage,
     };
     (EntryId::of_message(message, EntryName::Message), event)

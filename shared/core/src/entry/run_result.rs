@@ -7,6 +7,7 @@ use crate::budget::Spending;
 use crate::error_code::Failure;
 use crate::file::ProductFile;
 use crate::input::FinishReason;
+use crate::review::ReviewOutcome;
 use crate::status::RunStatus;
 
 /// The result of an ended run.
@@ -24,6 +25,9 @@ pub struct RunResult {
     /// The reason if the answer was cut off.
     #[serde(default, skip_serializing_if = "is_done")]
     pub finish: FinishReason,
+    /// The result of the review of the answer; `None` for a run without reviews, or without an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewOutcome>,
     /// The spending of the run.
     pub spent: Spending,
     /// Milliseconds from the question to the end.

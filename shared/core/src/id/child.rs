@@ -9,11 +9,16 @@ use crate::id::bad_id::BadId;
 use crate::id::count::parse_count;
 use crate::id::task::TaskId;
 
+/// The first part of the id of a run that judges an answer.
+const REVIEW: &str = "review";
+
 /// The id of a run among the runs directly below the same run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChildId {
     /// A run that works on a step of the plan above.
     Task(TaskId),
+    /// A run that judges the answer of the run above: the review with this number, from 1.
+    Review(u32),
     /// A run that answers a call of the agent above.
     Call {
         /// The turn of the call, from 1.
@@ -38,7 +43,7 @@ impl ChildId {
         Self::Task(TaskId::of(step, attempt))
     }
 
-    /// Returns the task of the run; `None` for a run that answers a call.
+    /// Returns the task of the run; `None` for a run that works on no step.
     #[must_use]
     pub fn task(&self) -> Option<&TaskId> {
         let Self::Task(task) = self else { return None };
@@ -49,7 +54,9 @@ impl ChildId {
     pub(crate) fn split_from(text: &str) -> Option<(Self, &str)> {
         let (first, rest) = text.split_once('.')?;
         let (second, rest) = rest.split_once('.')?;
-        let child = if let Some(step) = first.strip_prefix('s').and_then(parse_count) {
+        let child = if first == REVIEW {
+            Self::Review(parse_count(second)?)
+        } else if let Some(step) = first.strip_prefix('s').and_then(parse_count) {
             Self::Task(TaskId::of(step, parse_count(second)?))
         } else {
             let turn = first.strip_prefix('t').and_then(parse_count)?;
@@ -63,6 +70,7 @@ impl fmt::Display for ChildId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Task(task) => write!(f, "{task}"),
+            Self::Review(number) => write!(f, "{REVIEW}.{number}"),
             Self::Call { turn, index } => write!(f, "t{turn}.c{index}"),
         }
     }
@@ -74,7 +82,7 @@ impl FromStr for ChildId {
     fn from_str(text: &str) -> Result<Self, BadId> {
         let with_dot = format!("{text}.");
         let parts = Self::split_from(&with_dot).filter(|(_, rest)| rest.is_empty());
-        let rule = "a task id, or t and a number, .c and a number";
+        let rule = "a task id, t and a number, .c and a number, or review. and a number";
         parts.map(|(child, _)| child).ok_or(BadId { what: "child id", rule })
     }
 }

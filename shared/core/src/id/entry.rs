@@ -20,6 +20,8 @@ pub enum EntryName {
     Start,
     /// The end of a run or a task.
     End,
+    /// The judgement of an answer.
+    Reviewed,
     /// The end of a task's step.
     Step,
     /// The plan at the start of a workflow.
@@ -36,6 +38,8 @@ pub enum EntryName {
     Message(MessageName),
     /// A failed attempt at a message, by the number of failures.
     Reset(MessageName, u32),
+    /// The rejection of a complete message by a reviewer.
+    Rejected(MessageName),
     /// A change of a message's model, by the number of changes.
     ModelChange(MessageName, u32),
     /// A delay of a message, by the number of failures.
@@ -63,6 +67,7 @@ impl fmt::Display for EntryName {
         match self {
             Self::Start => f.write_str("start"),
             Self::End => f.write_str("end"),
+            Self::Reviewed => f.write_str("reviewed"),
             Self::Step => f.write_str("step"),
             Self::Plan => f.write_str("plan"),
             Self::Resumed(epoch) => write!(f, "resumed.{epoch}"),
@@ -71,6 +76,7 @@ impl fmt::Display for EntryName {
             Self::PlanEdit(id) => write!(f, "edit.{id}"),
             Self::Message(message) => write!(f, "{message}"),
             Self::Reset(message, count) => write!(f, "{message}.reset{count}"),
+            Self::Rejected(message) => write!(f, "{message}.rejected"),
             Self::ModelChange(message, count) => write!(f, "{message}.model{count}"),
             Self::Delay(message, count) => write!(f, "{message}.delay{count}"),
             Self::MessagePlan(message) => write!(f, "{message}.plan"),
@@ -103,6 +109,7 @@ impl EntryName {
         match text {
             "start" => Some(Self::Start),
             "end" => Some(Self::End),
+            "reviewed" => Some(Self::Reviewed),
             "step" => Some(Self::Step),
             "plan" => Some(Self::Plan),
             _ => None,
@@ -131,6 +138,7 @@ impl EntryName {
             "requested" => RequestName::parse(subject).map(Self::Requested),
             "resolved" => RequestName::parse(subject).map(Self::Resolved),
             "plan" => Self::parse_plan(subject),
+            "rejected" => MessageName::parse(subject).map(Self::Rejected),
             _ => {
                 let message = MessageName::parse(subject)?;
                 let reset = count_after("reset").map(|count| Self::Reset(message, count));

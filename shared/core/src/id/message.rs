@@ -30,8 +30,10 @@ pub enum MessageName {
     Turn(u32),
     /// The summary of older turns before this turn's reply.
     Compaction(u32),
-    /// The closing summary; a run has at most one.
+    /// The first closing summary.
     Summary,
+    /// A further closing summary, after a review: the summary with this number, from 2.
+    NextSummary(u32),
     /// The naming of a task's digital employees.
     Employees,
     /// The calls before the first turn, as an agent's file defines. No model writes this message.
@@ -57,6 +59,7 @@ impl fmt::Display for MessageName {
             Self::Turn(turn) => write!(f, "t{turn}"),
             Self::Compaction(turn) => write!(f, "t{turn}.compact"),
             Self::Summary => f.write_str("summary"),
+            Self::NextSummary(number) => write!(f, "summary.{number}"),
             Self::Employees => f.write_str("employees"),
             Self::Before => f.write_str("before"),
             Self::BeforeTurn(turn) => write!(f, "t{turn}.before"),
@@ -75,6 +78,10 @@ impl LocalName for MessageName {
             "employees" => Some(Self::Employees),
             "before" => Some(Self::Before),
             "after" => Some(Self::After),
+            _ if text.starts_with("summary.") => {
+                let number = text.strip_prefix("summary.").and_then(parse_count)?;
+                (number > 1).then_some(Self::NextSummary(number))
+            }
             _ => {
                 let (turn, suffix) = text.strip_prefix('t')?.split_once('.').unzip();
                 match suffix {
@@ -111,10 +118,16 @@ impl MessageId {
         Self::local(MessageName::Turn(turn))
     }
 
-    /// Returns the id of the closing summary.
+    /// Returns the id of the first closing summary.
     #[must_use]
     pub fn summary() -> Self {
         Self::local(MessageName::Summary)
+    }
+
+    /// Returns the id of the closing summary with this number, from 1.
+    #[must_use]
+    pub fn nth_summary(number: u32) -> Self {
+        if number > 1 { Self::local(MessageName::NextSummary(number)) } else { Self::summary() }
     }
 
     /// The naming of a task's digital employees.
@@ -155,10 +168,10 @@ impl MessageId {
         Some(*turn)
     }
 
-    /// Returns true for the closing summary.
+    /// Returns true for a closing summary.
     #[must_use]
     pub fn is_summary(&self) -> bool {
-        *self.name() == MessageName::Summary
+        matches!(self.name(), MessageName::Summary | MessageName::NextSummary(_))
     }
 
     /// Returns true if an agent's file defines the message's calls instead of a model.

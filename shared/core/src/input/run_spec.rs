@@ -10,6 +10,7 @@ use crate::budget::MAX_PLACES;
 use crate::conversation::{CompactedContext, Exchange};
 use crate::file::{Attachment, ProductFile};
 use crate::id::{MAX_DEPTH, Path, RequestId, SessionId, SessionName, TenantId, UserId};
+use crate::review::ReviewPolicy;
 use crate::session::SharedSession;
 use crate::settings::{Machine, OutputStyle, Role, RunSettings};
 use crate::tool::list_texts;
@@ -74,6 +75,9 @@ pub struct RunSpec {
     /// The first agent's arguments, once another agent has taken the run over with arguments of a model.
     #[serde(skip)]
     pub first_arguments: Option<Map<String, Value>>,
+    /// The review of the answers of a user's run, by the request or the agent that the run began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewPolicy>,
     /// The work of a task or agent call; `None` for a user's run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<ChildSpec>,
@@ -129,6 +133,7 @@ impl RunSpec {
             agent: None,
             arguments: Map::new(),
             first_arguments: None,
+            review: None,
             child: None,
         }
     }

@@ -82,6 +82,7 @@ impl ChildContext<'_> {
         spec.agent = None;
         spec.arguments = Map::new();
         spec.first_arguments = None;
+        spec.review = None;
         spec.child = Some(child);
         spec
     }

@@ -23,8 +23,8 @@ pub(super) enum Closing {
 impl Closing {
     pub(super) fn due(&self) -> Effect {
         match self {
-            Self::Summary(SummaryCall { attempts, .. }) => Effect::CallModel(attempts.to_call(
-                MessageId::summary(),
+            Self::Summary(summary) => Effect::CallModel(summary.attempts.to_call(
+                summary.message(),
                 Role::Summary,
                 ToolChoice::None,
             )),
@@ -35,16 +35,17 @@ impl Closing {
     /// Returns the attempts at the call, if the call writes this message.
     pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
         match self {
-            Self::Summary(summary) => message.is_summary().then_some(&mut summary.attempts),
+            Self::Summary(summary) => {
+                (*message == summary.message()).then_some(&mut summary.attempts)
+            }
             Self::AnswerFile(_) => None,
         }
     }
 
     /// Processes a crash, which `ran` may have caused. Returns false if the call is given up.
     pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) -> bool {
-        let message = MessageId::summary();
-        let attempts = self.attempts_at(&message).filter(|_| ran.has_message(&message));
-        attempts.is_none_or(Attempts::record_crash)
+        let Self::Summary(summary) = self else { return true };
+        !ran.has_message(&summary.message()) || summary.attempts.record_crash()
     }
 }
 
@@ -54,6 +55,14 @@ pub(super) struct SummaryCall {
     pub(super) attempts: Attempts,
     /// The reason why the work ended early, if it did.
     pub(super) failure: Option<Failure>,
+    /// The number of the summary, from 1. Further summaries follow reviews.
+    pub(super) number: u32,
+}
+
+impl SummaryCall {
+    fn message(&self) -> MessageId {
+        MessageId::nth_summary(self.number)
+    }
 }
 
 /// The parts of a summary's reply.
@@ -80,6 +89,7 @@ impl<'a> SummaryReply<'a> {
             truncated: replied.reply.finish != FinishReason::Done,
             finish: replied.reply.finish,
             answer: !self.text.is_empty() && marks_answers,
+            draft: false,
             usage: replied.reply.usage,
         };
         (EntryId::of_message(&replied.message, EntryName::Message), event)

@@ -33,6 +33,10 @@ pub(super) fn tokens_of_item(item: &ConversationItem) -> u64 {
         ConversationItem::Turn(turn) => bytes_of_turn(turn),
         ConversationItem::Nudge(_) => 0,
         ConversationItem::UserMessage(text) => text.len(),
+        ConversationItem::Review(note) => {
+            let texts = note.answer.iter().chain(&note.problems).chain(&note.missing);
+            texts.map(String::len).sum()
+        }
         // A sentence with the names of steps.
         ConversationItem::PlanEdited(change) => {
             let steps = change.before.steps().len() + change.after.steps().len();

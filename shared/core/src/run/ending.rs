@@ -8,6 +8,7 @@ use crate::entry::RunResult;
 use crate::error_code::Failure;
 use crate::file::ProductFile;
 use crate::input::{ChildEnded, ChildSpec, FinishReason, RunSpec};
+use crate::review::ReviewOutcome;
 use crate::status::RunStatus;
 use crate::tool::FullOutput;
 use djinn_text::truncate::truncate_text;
@@ -31,6 +32,8 @@ pub(super) struct Ending {
     pub(super) failure: Option<Failure>,
     /// The finish reason of the newest reply with text.
     pub(super) last_finish: FinishReason,
+    /// The result of the review of the answer, if any.
+    pub(super) review: Option<ReviewOutcome>,
     /// The spending until the end.
     pub(super) spent: Spending,
 }
@@ -39,9 +42,9 @@ impl Ending {
     /// Returns the result of a run for viewers. `took_ms` includes `paused_ms`, in which the run only waited
     /// for users.
     pub(super) fn into_run_result(self, took_ms: u64, paused_ms: u64) -> RunResult {
-        let Self { status, answer, files, failure, last_finish, spent } = self;
+        let Self { status, answer, files, failure, last_finish, review, spent } = self;
         let finish = if answer.is_empty() { FinishReason::Done } else { last_finish };
-        RunResult { status, answer, files, failure, finish, spent, took_ms, paused_ms }
+        RunResult { status, answer, files, failure, finish, review, spent, took_ms, paused_ms }
     }
 
     /// Returns the result of a child: its answer, all files that it wrote and, if its run keeps them, its

@@ -2,6 +2,7 @@
 
 use crate::agent_loop::TurnUpdate;
 use crate::error_code::Failure;
+use crate::review::ReviewVerdict;
 
 /// The effect of an input on the work, and the next action.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub(super) enum Next {
     Finish(String),
     /// The work has failed; nothing sums it up.
     Fail(Failure),
+    /// The answer was judged, or the reviewer failed.
+    Judged(Result<ReviewVerdict, Failure>),
 }
 
 impl WorkUpdate {
@@ -65,9 +68,12 @@ impl Next {
     pub(super) fn after_user_message(self) -> Self {
         match self {
             Self::Answer | Self::Stop(_) | Self::Summarize => Self::Continue,
-            Self::Wait | Self::Continue | Self::Exhausted(_) | Self::Finish(_) | Self::Fail(_) => {
-                self
-            }
+            Self::Wait
+            | Self::Continue
+            | Self::Exhausted(_)
+            | Self::Finish(_)
+            | Self::Fail(_)
+            | Self::Judged(_) => self,
         }
     }
 }

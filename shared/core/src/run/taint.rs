@@ -83,6 +83,11 @@ impl UrlOrigins<'_> {
             ConversationItem::Round { reports, .. } => {
                 reports.iter().any(|report| report.text.contains(url)).then_some(false)
             }
+            // Models wrote the answer and its judgement.
+            ConversationItem::Review(note) => {
+                let mut texts = note.answer.iter().chain(&note.problems).chain(&note.missing);
+                texts.any(|text| text.contains(url)).then_some(false)
+            }
             ConversationItem::Nudge(_) | ConversationItem::PlanEdited(_) => None,
         });
         first.unwrap_or(false)

@@ -5,6 +5,7 @@
 mod agent_change;
 mod follow_up;
 mod people;
+mod review;
 
 use super::closing::{Closing, SummaryReply};
 use super::taint::UrlOrigins;
@@ -159,7 +160,7 @@ impl<'r> Transition<'r> {
         if !silent {
             let message = message.clone();
             let failure = failure.clone();
-            self.push(id, Event::MessageReset { message, attempt: *attempt, failure });
+            self.push(id, Event::attempt_failed(message, *attempt, failure));
         }
         if !silent || usage.is_billed() {
             self.run.ledger.charge_call(usage);
@@ -262,6 +263,9 @@ impl<'r> Transition<'r> {
         if self.run.compaction.fail(message) {
             return Some(());
         }
+        if self.salvage_draft() {
+            return Some(());
+        }
         // No other text replaces an answer that was rejected for its content.
         if failure.code.is_about_content() {
             let files = self.run.files.list_offered();
@@ -362,7 +366,8 @@ impl<'r> Transition<'r> {
             self.push(id, stopped_message(message, text));
             self.run.last_finish = FinishReason::Done;
         }
-        let answer = self.run.conversation.last_text().to_owned();
+        let draft = self.run.review.draft().map(|draft| draft.text.clone());
+        let answer = draft.unwrap_or_else(|| self.run.conversation.last_text().to_owned());
         let files = self.run.files.list_offered();
         self.end(RunStatus::Stopped, answer, files, Some(ErrorCode::Stopped.into()));
     }
@@ -377,6 +382,7 @@ fn stopped_message(message: MessageId, text: String) -> Event {
         truncated: true,
         finish: FinishReason::Done,
         answer: false,
+        draft: false,
         usage: Usage::default(),
     }
 }

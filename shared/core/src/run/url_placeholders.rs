@@ -267,6 +267,10 @@ fn replace_item_urls(urls: &Urls, item: &mut ConversationItem) {
         ConversationItem::Turn(turn) => replace_turn_urls(urls, turn),
         ConversationItem::Nudge(_) => {}
         ConversationItem::UserMessage(text) => replace_urls(urls, text),
+        ConversationItem::Review(note) => {
+            let texts = note.answer.iter_mut().chain(&mut note.problems).chain(&mut note.missing);
+            texts.for_each(|text| replace_urls(urls, text));
+        }
         ConversationItem::PlanEdited(change) => {
             replace_plan_urls(urls, &mut change.before);
             replace_plan_urls(urls, &mut change.after);

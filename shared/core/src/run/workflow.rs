@@ -18,7 +18,7 @@ use super::progress::{Next, WorkUpdate};
 use super::work::{AbandonedWork, Work};
 use crate::agent_loop::{AgentLoop, TurnUpdate};
 use crate::budget::BudgetShare;
-use crate::conversation::ChildReport;
+use crate::conversation::{ChildReport, ConversationItem};
 use crate::crash::ActiveEffects;
 use crate::effect::{ChildDispatch, Effect};
 use crate::entry::Event;
@@ -225,7 +225,7 @@ impl Work for WorkflowRun {
     fn abandon(&mut self) -> AbandonedWork {
         let events = self.tasks.iter().filter_map(Task::stop_event).collect();
         let running = self.running_children();
-        AbandonedWork { events, items: Vec::new(), running }
+        AbandonedWork { events, items: self.report_round().into_iter().collect(), running }
     }
 }
 
@@ -268,6 +268,15 @@ impl WorkflowRun {
             }
             Ok(None) => self.start_ready_steps(settings, update),
         }
+    }
+
+    /// Returns the reports of the completed steps, in the plan's order.
+    fn report_round(&self) -> Option<ConversationItem> {
+        let plan = self.plan.clone()?;
+        let reports = plan.steps().iter().filter_map(|step| self.reports.get(&step.id));
+        let reports = reports.filter(|report| !report.text.is_empty());
+        let reports: Vec<_> = reports.cloned().collect();
+        (!reports.is_empty()).then_some(ConversationItem::Round { reports, plan })
     }
 
     fn find_task(&self, id: &TaskId) -> Option<&Task> {

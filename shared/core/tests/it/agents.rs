@@ -102,6 +102,7 @@ fn agent() -> AgentSpec {
         tool_choice: ToolChoiceRule::Auto,
         stop_at: Vec::new(),
         hands_over: Vec::new(),
+        review: None,
         workflow: None,
     }
 }

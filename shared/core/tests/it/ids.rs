@@ -19,6 +19,7 @@ fn path() -> impl Strategy<Value = Path> {
     let segment = prop_oneof![
         task().prop_map(|task| task.to_string()),
         (number(), number()).prop_map(|(turn, index)| format!("t{turn}.c{index}")),
+        number().prop_map(|number| format!("review.{number}")),
     ];
     let segments = proptest::collection::vec(segment, 0..=3);
     segments.prop_map(|segments| segments.join(".").parse().unwrap())
@@ -29,6 +30,7 @@ fn message() -> impl Strategy<Value = MessageName> {
         number().prop_map(MessageName::Turn),
         number().prop_map(MessageName::Compaction),
         Just(MessageName::Summary),
+        (2..=u32::MAX).prop_map(MessageName::NextSummary),
         Just(MessageName::Employees),
     ]
 }
@@ -58,6 +60,8 @@ fn entry() -> impl Strategy<Value = EntryName> {
         Just(EntryName::Start),
         Just(EntryName::End),
         Just(EntryName::Step),
+        Just(EntryName::Reviewed),
+        message().prop_map(EntryName::Rejected),
         any::<u64>().prop_map(EntryName::Resumed),
         label.prop_map(EntryName::File),
         label.prop_map(EntryName::UserMessage),

@@ -26,6 +26,7 @@ mod plan_solve;
 mod plans;
 mod property;
 mod replays;
+mod review;
 mod seen;
 #[allow(dead_code, reason = "the tests of the protocols use more of it")]
 mod story;

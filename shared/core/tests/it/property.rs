@@ -10,6 +10,7 @@ use djinn_core::id::{CallId, ChildId, HumanRequestId, MessageId, StepId};
 use djinn_core::input::{ChildRequest, Input, InterruptTarget, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::StepEdit;
+use djinn_core::review::ReviewPolicy;
 use djinn_core::run::Run;
 use djinn_core::settings::{Role, SummaryPolicy};
 use djinn_core::status::RunStatus;
@@ -17,7 +18,7 @@ use djinn_core::tool::{EffectClass, ToolFailure};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::story::{self, human_requests};
+use crate::story::{self, human_requests, review};
 
 /// Tokens that a model takes; turns are so short that this is full only if a reply says so.
 const WINDOW: u64 = 1_000;
@@ -226,6 +227,14 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
             story::tool_stalled(&run.call.id.to_string(), run.attempt)
         }
         Some(Effect::RunTool(run)) => story::wrote(&run.call.id.to_string(), &format!("{how}.md")),
+        Some(Effect::RunChild(dispatch)) if matches!(dispatch.child, ChildId::Review(_)) => {
+            let child = &dispatch.child;
+            match how % 4 {
+                0 => review::input(&format!("fails {child}")),
+                1 => review::input(&format!("accepts {child}")),
+                _ => review::input(&format!("criticizes {child}")),
+            }
+        }
         Some(Effect::RunChild(dispatch)) => {
             story::task_ended(&dispatch.child.to_string(), RunStatus::Finished, &words)
         }
@@ -289,9 +298,10 @@ fn any_story() -> impl Strategy<Value = (RunSpec, Vec<Input>)> {
         }),
     ];
     let dice = proptest::collection::vec((any::<u8>(), 0u64..=WINDOW * 3 / 2), 0..60);
-    let confirms = (any::<bool>(), any::<bool>(), any::<bool>());
+    let confirms = (any::<bool>(), any::<bool>(), any::<bool>(), 0u32..=2);
     (runs, long, prop_oneof![Just(None), dice.prop_map(Some)], confirms).prop_map(
-        |((mut asked, inputs), tokens, dice, (approval, steps, results))| {
+        |((mut asked, inputs), tokens, dice, (approval, steps, results, rounds))| {
+            asked.review = Some(ReviewPolicy { agent: "reviewer".to_owned(), rounds });
             asked.settings.human.enabled = approval;
             asked.settings.human.confirm_plan = approval;
             asked.settings.human.confirm_results = results;

@@ -8,6 +8,8 @@ pub(crate) mod human_requests;
 pub(crate) mod machine;
 #[path = "story/plan_solve.rs"]
 pub(crate) mod plan_solve;
+#[path = "story/review.rs"]
+pub(crate) mod review;
 #[path = "story/top_up.rs"]
 pub(crate) mod top_up;
 #[path = "story/workflow.rs"]
@@ -418,6 +420,7 @@ pub(crate) fn entries_of_tasks(record: &Record) -> Vec<Entry> {
             truncated: false,
             finish: FinishReason::Done,
             answer: false,
+            draft: false,
             usage: usage(),
         };
         let entry = Entry {

@@ -3,6 +3,7 @@
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
+use djinn_core::review::ReviewOutcome;
 use djinn_core::status::RunStatus;
 use serde::Serialize;
 
@@ -73,6 +74,9 @@ pub struct EndBody<'a> {
     /// The reason that the answer was cut; absent if the answer is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,
+    /// The result of the review of the answer; absent if the run has no reviews or did not finish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewOutcome>,
     /// The files offered to the user.
     pub files: Vec<PublicFile<'a>>,
     /// The reason for the failure; null if the run did not fail.

@@ -8,7 +8,8 @@ use djinn_core::input::ModelChanged;
 
 use super::{
     PublicEntry, PublicEstimate, PublicEvent as Shown, PublicFailure, PublicFile,
-    PublicHumanRequest, PublicPlan, PublicResponse, PublicSpending, PublicToolResult, PublicUsage,
+    PublicHumanRequest, PublicPlan, PublicResponse, PublicReview, PublicSpending, PublicToolResult,
+    PublicUsage,
 };
 use crate::link::SessionLinks;
 
@@ -55,9 +56,9 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             Shown::RunStarted { session, request, question, mode, output_style, ignored, warnings }
         }
         Event::RunResumed { epoch } => Shown::RunResumed { epoch: *epoch },
-        Event::MessageReset { message, attempt, failure } => {
-            let failure = PublicFailure::new(failure);
-            Shown::MessageReset { message, attempt: *attempt, failure }
+        Event::MessageReset { message, reason, attempt, failure } => {
+            let failure = failure.as_ref().map(PublicFailure::new);
+            Shown::MessageReset { message, reason: *reason, attempt: *attempt, failure }
         }
         Event::ModelChanged(changed) => Shown::model_changed(changed),
         Event::AgentChanged { call, agent, title, machine, .. } => {
@@ -67,14 +68,25 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
         Event::ModelDelayed { message, until_ms, failure } => {
             Shown::model_delayed(message, *until_ms, failure)
         }
-        Event::MessageCompleted { message, text, reasoning, truncated, finish, answer, usage } => {
-            let truncated = *truncated;
-            let finish = *finish;
-            let answer = *answer;
-            let reasoning = reasoning.as_deref();
-            let usage = PublicUsage::new(usage);
-            Shown::MessageCompleted { message, text, reasoning, truncated, finish, answer, usage }
-        }
+        Event::MessageCompleted {
+            message,
+            text,
+            reasoning,
+            truncated,
+            finish,
+            answer,
+            draft,
+            usage,
+        } => Shown::MessageCompleted {
+            message,
+            text,
+            reasoning: reasoning.as_deref(),
+            truncated: *truncated,
+            finish: *finish,
+            answer: *answer,
+            draft: *draft,
+            usage: PublicUsage::new(usage),
+        },
         Event::CallRequested { call, tool, arguments, visible } => {
             Shown::CallRequested { call, tool, arguments, visible: *visible }
         }
@@ -107,6 +119,9 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             let child = entry.path.with_child(child.clone()).to_string();
             Shown::ChildEnded { child, status, text, files, failure, spent }
         }
+        Event::ReviewCompleted(result) => {
+            Shown::ReviewCompleted(PublicReview::new(result, &entry.path))
+        }
         Event::UserMessageAdded { by, text } => {
             Shown::UserMessageAdded { by: Some(by.as_str()), text }
         }
@@ -132,7 +147,7 @@ impl<'a> Shown<'a> {
     }
 
     fn run_ended(result: &'a RunResult, links: &SessionLinks) -> Self {
-        let RunResult { status, answer, files, failure, finish, spent, took_ms, paused_ms } =
+        let RunResult { status, answer, files, failure, finish, review, spent, took_ms, paused_ms } =
             result;
         Self::RunEnded {
             status: *status,
@@ -140,6 +155,7 @@ impl<'a> Shown<'a> {
             files: PublicFile::list(files, links),
             failure: failure.as_ref().map(PublicFailure::new),
             finish: *finish,
+            review: *review,
             spent: PublicSpending::new(spent),
             took_ms: *took_ms,
             paused_ms: *paused_ms,

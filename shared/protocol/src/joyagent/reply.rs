@@ -1,6 +1,7 @@
 //! Text of models: previews, replies, and a lane's last reply as the result.
 
 use super::notices::{mark_cut, see_below_notice, void_notice};
+use super::review::is_of_review;
 use super::{AgentResponse, Translator};
 use crate::preview::{Preview, TextKind};
 use crate::text_tracker::TextEdit;
@@ -39,7 +40,7 @@ pub(super) struct ResultText {
 impl Translator {
     /// Returns the events for a preview. The summary's text is shown only when complete.
     pub fn translate_preview(&mut self, preview: &Preview) -> Vec<AgentResponse> {
-        if is_hidden(&preview.message, preview.kind) {
+        if is_hidden(&preview.message, preview.kind) || is_of_review(&preview.path) {
             return Vec::new();
         }
         let mut events = Vec::new();

@@ -37,9 +37,36 @@ pub struct RunRequest {
     /// Instructions for this question, in addition to the deployment's.
     #[serde(default, deserialize_with = "optional_text")]
     pub base_prompt: Option<String>,
+    /// The review of the answer before the answer is final: `false` for none, `true` for the mode's reviewer
+    /// or `reviewer` (default: as the mode's file says).
+    pub review: Option<ReviewRequest>,
     /// The settings for human requests. Clients offer the fields `enabled`, `clarify`, `confirm_plan`,
     /// `confirm_steps` and `confirm_results`.
     pub human_requests: Option<HumanSettingsRequest>,
+}
+
+/// The review of an answer.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "must be true, false, or an object with `agent` and `rounds`")]
+pub enum ReviewRequest {
+    /// True for a review, false for none.
+    Flag(bool),
+    /// The reviewer and the rounds.
+    Policy(ReviewerRequest),
+}
+
+/// The reviewer of an answer, and the maximum revisions.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ReviewerRequest {
+    /// The name of the agent that judges the answer (default: the mode's reviewer, or `reviewer`).
+    #[serde(default, deserialize_with = "optional_text")]
+    pub agent: Option<String>,
+    /// Maximum revisions of the answer, 0 to 3 (default: as in the mode's file, or 1). With 0 there is no
+    /// review.
+    pub rounds: Option<WholeNumber>,
 }
 
 /// A message to a run at work.

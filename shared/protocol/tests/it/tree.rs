@@ -64,6 +64,7 @@ pub(crate) fn helper() -> AgentSpec {
         tool_choice: ToolChoiceRule::Auto,
         stop_at: Vec::new(),
         hands_over: Vec::new(),
+        review: None,
         workflow: None,
     }
 }

@@ -288,6 +288,7 @@ fn find_states(conversation: &Conversation) -> BTreeMap<String, ToolState> {
         ConversationItem::Turn(turn) => turn.calls.as_slice(),
         ConversationItem::Nudge(_)
         | ConversationItem::UserMessage(_)
+        | ConversationItem::Review(_)
         | ConversationItem::PlanEdited(_)
         | ConversationItem::Round { .. } => &[],
     });

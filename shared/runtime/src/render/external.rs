@@ -37,7 +37,8 @@ pub(super) fn external_texts(run: &Run) -> Vec<String> {
                 texts.extend(reports.iter().filter_map(report_text));
                 texts.extend(reports.iter().filter_map(|report| report.edit_comment.clone()));
             }
-            ConversationItem::Nudge(_) => {}
+            // Agents wrote the answer and its judgement.
+            ConversationItem::Nudge(_) | ConversationItem::Review(_) => {}
         }
     }
     texts.retain(|text| !text.is_empty());

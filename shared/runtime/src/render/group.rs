@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::images::{ShownImages, attached_images, image_messages, select_images};
 use super::plan;
 use super::plan_change::plan_change_text;
+use super::review::review_text;
 use super::tool_result::{Framing, tool_result_text};
 use crate::port::model::{Message, PastCall, ToolResultMessage};
 use crate::prompt::{self, Prompts};
@@ -224,6 +225,10 @@ pub(super) fn group_conversation(
                 if let Some(text) = plan_change_text(prompts, language, change) {
                     add_to_newest(&mut groups, Message::User(text));
                 }
+            }
+            ConversationItem::Review(note) => {
+                let text = review_text(prompts, language, note, Framing::Each);
+                add_to_newest(&mut groups, Message::User(text));
             }
             ConversationItem::UserMessage(text) => {
                 let note = prompts.render(language, prompt::NOTE_SAID, json!({"text": text}));

@@ -1,10 +1,12 @@
 //! The summary call: one message with the transcript of the work.
 
 use super::window::{ContextTooLong, FittedParts, RequestPart, fit_parts};
+use djinn_core::conversation::ConversationItem;
 use djinn_core::run::Run;
 use serde_json::json;
 
 use super::group::earlier_text;
+use super::review::review_text;
 use super::tool_result::Framing;
 use super::transcript::{TranscriptEntry, count_characters, item_entries};
 use super::{RequestBody, append_notes, to_listed_files};
@@ -52,9 +54,24 @@ fn render_message(prompts: &Prompts, run: &Run, history: &[TranscriptEntry]) -> 
     let text = prompts.render(
         spec.settings.language,
         prompt::REACT_SUMMARY,
-        json!({"query": spec.question, "history": history, "files": to_listed_files(&files)}),
+        json!({
+            "query": spec.question,
+            "history": history,
+            "files": to_listed_files(&files),
+            "review": newest_review(prompts, run),
+        }),
     );
     append_notes(prompts, run, text)
+}
+
+/// Returns the newest judgement of an answer, or an empty text.
+fn newest_review(prompts: &Prompts, run: &Run) -> String {
+    let language = run.spec().settings.language;
+    let newest = run.conversation().items.iter().rev().find_map(|item| match item {
+        ConversationItem::Review(note) => Some(note),
+        _ => None,
+    });
+    newest.map(|note| review_text(prompts, language, note, Framing::Each)).unwrap_or_default()
 }
 
 /// Returns the compaction, if there is one, and the entries after it.

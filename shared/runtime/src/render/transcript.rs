@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::plan_change::plan_change_text;
+use super::review::review_text;
 use super::tool_result::{Framing, tool_result_text};
 use crate::prompt::Prompts;
 
@@ -69,6 +70,13 @@ pub(super) fn item_entries(
             ConversationItem::PlanEdited(change) => {
                 let text = plan_change_text(prompts, language, change);
                 entries.extend(text.map(|text| TranscriptEntry::new("user", &text)));
+                continue;
+            }
+            // A summary has its own place for the newest review.
+            ConversationItem::Review(_) if !calls => continue,
+            ConversationItem::Review(note) => {
+                let text = review_text(prompts, language, note, Framing::Enclosing);
+                entries.push(TranscriptEntry::new("review", &text));
                 continue;
             }
             ConversationItem::UserMessage(message) => {

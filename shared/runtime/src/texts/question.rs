@@ -47,6 +47,8 @@ impl HasTexts for UserQuestion {
             arguments,
             // Set when another agent takes the run over.
             first_arguments: _,
+            // The name of an agent, and a number.
+            review: _,
             child: _,
         } = spec;
         let own_texts = [

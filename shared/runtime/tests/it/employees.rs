@@ -41,6 +41,7 @@ fn timed(entries: &[Entry]) -> Vec<(i64, String)> {
         | Event::ContextCompacted { .. }
         | Event::PlanChanged { .. }
         | Event::HumanRequested { .. }
+        | Event::ReviewCompleted(_)
         | Event::UserMessageAdded { .. }
         | Event::HumanResolved(_)
         | Event::StepChanged { .. }

@@ -36,6 +36,7 @@ mod paid_tree;
 mod plan;
 mod poison;
 mod reads;
+mod review;
 mod search_agent;
 mod seed;
 mod session;

@@ -23,10 +23,10 @@ use serde_json::{Map, Value, json};
 use crate::story::visible;
 
 /// An agent with a file.
-struct Agent(AgentSpec);
+pub(crate) struct Agent(pub(crate) AgentSpec);
 
 impl Agent {
-    fn new(name: &str, keys: &Value) -> Self {
+    pub(crate) fn new(name: &str, keys: &Value) -> Self {
         let mut file = json!({
             "name": name, "description": name, "prompt": "Do it.", "model": "executor", "max_steps": 50,
             "parameters": {"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]},

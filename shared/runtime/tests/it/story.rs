@@ -64,7 +64,10 @@ fn line(event: &Event) -> String {
     match event {
         Event::RunStarted { question, .. } => format!("started: {question}"),
         Event::RunResumed { epoch } => format!("resumed {epoch}"),
-        Event::MessageReset { attempt, .. } => format!("reset after attempt {attempt}"),
+        Event::MessageReset { attempt: Some(attempt), .. } => {
+            format!("reset after attempt {attempt}")
+        }
+        Event::MessageReset { message, .. } => format!("{message} is not accepted"),
         Event::ModelChanged(changed) => {
             let (from, to, code) = (&changed.from, &changed.to, changed.failure.code.as_str());
             format!("{to} in place of {from}: {code}")
@@ -94,6 +97,9 @@ fn line(event: &Event) -> String {
             let roles = roles.iter().map(|(tool, role)| format!("{tool} {role}"));
             format!("employs: {}", roles.collect::<Vec<_>>().join(", "))
         }
+        Event::ReviewCompleted(result) if result.failure.is_some() => "is not judged".to_owned(),
+        Event::ReviewCompleted(result) if result.accepted => "is accepted".to_owned(),
+        Event::ReviewCompleted(result) => format!("is criticized: {}", result.problems.join(", ")),
         Event::UserMessageAdded { text, .. } => format!("is told: {text}"),
         Event::HumanRequested { group, requests: asks, .. } => {
             let asked = asks.iter().map(|ask| ask.id.to_string());

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use djinn_core::budget::{Spending, Usage};
 use djinn_core::conversation::Reasoning;
-use djinn_core::entry::{Event, RunResult};
+use djinn_core::entry::{Event, ReviewResult, RunResult};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanResponse, ResponseRecord};
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, TenantId, UserId};
@@ -288,8 +288,8 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
             vec![("a question", question)]
         }
         Event::RunResumed { epoch: _ } => Vec::new(),
-        Event::MessageReset { message: _, attempt: _, failure } => {
-            of_failure(Some(failure)).into_iter().collect()
+        Event::MessageReset { message: _, reason: _, attempt: _, failure } => {
+            of_failure(failure).into_iter().collect()
         }
         // Names in a file of the deployment.
         Event::AgentChanged { call: _, agent: _, title: _, machine: _, agent_type: _ } => {
@@ -308,6 +308,7 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
             truncated: _,
             finish: _,
             answer: _,
+            draft: _,
             usage: _,
         } => [Some(text), reasoning].into_iter().flatten().map(|text| ("a reply", text)).collect(),
         Event::CallRequested { call: _, tool, arguments, visible: _ } => {
@@ -360,6 +361,18 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
             spent: _,
             entry_count: _,
         } => files(written).chain(of_failure(failure)).chain([("a reply", text)]).collect(),
+        Event::ReviewCompleted(ReviewResult {
+            child: _,
+            round: _,
+            accepted: _,
+            problems,
+            missing,
+            message: _,
+            failure,
+        }) => {
+            let texts = problems.into_iter().chain(missing).map(|text| ("a reply", text));
+            texts.chain(of_failure(failure)).collect()
+        }
         Event::UserMessageAdded { by: _, text } => vec![("a message", text)],
         Event::HumanRequested { group: _, reasoning, risk: _, estimate: _, requests: asks } => {
             vec![("a reply", reasoning), ("a call", format!("{asks:?}"))]
@@ -371,6 +384,7 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
             files: written,
             failure,
             finish: _,
+            review: _,
             spent: _,
             took_ms: _,
             paused_ms: _,
@@ -387,6 +401,7 @@ fn a_viewer_is_shown_no_member_of_an_entry_that_was_not_checked() {
         files: Vec::new(),
         failure: Some(failure),
         finish: FinishReason::Done,
+        review: None,
         spent: Spending::default(),
         took_ms: 0,
         paused_ms: 0,

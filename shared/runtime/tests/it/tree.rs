@@ -75,6 +75,7 @@ impl Tool for Agent {
             tool_choice: ToolChoiceRule::Auto,
             stop_at: Vec::new(),
             hands_over: Vec::new(),
+            review: None,
             workflow: None,
         })
     }

@@ -82,6 +82,7 @@ pub(crate) fn ask(sim: &Sim, confirm: bool) -> UserQuestion {
         tool_choice: ToolChoiceRule::Auto,
         stop_at: Vec::new(),
         hands_over: Vec::new(),
+        review: None,
         workflow: Some(Box::new(serde_json::from_value(workflow(confirm)).unwrap())),
     }));
     question

@@ -186,6 +186,7 @@ pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record
         truncated: false,
         finish: djinn_core::input::FinishReason::Done,
         answer: false,
+        draft: false,
         usage: Usage::default(),
     };
     Ok(Record {

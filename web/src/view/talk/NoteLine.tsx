@@ -20,6 +20,13 @@ function noteText({ note }: NoteRow, words: Words, language: PageLanguage): stri
         formatTime(note.untilMs, language),
         sentenceOfCode(note.failure.code, note.failure.detail, language),
       );
+    case "rejected":
+      return words.note.rejected;
+    case "reviewed": {
+      const { round, isAccepted, problems, failure } = note;
+      if (failure) return words.note.notReviewed(round, sentenceOfCode(failure.code, failure.detail, language));
+      return words.note.reviewed(round, isAccepted, problems);
+    }
     case "resumed":
       return words.note.resumed;
     case "compacted":

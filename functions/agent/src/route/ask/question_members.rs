@@ -94,6 +94,7 @@ impl QuestionMembers {
             arguments: None,
             output_style: request.output_style,
             base_prompt: request.base_prompt,
+            review: None,
             human_requests: request.human_feedback,
         };
         Self { request, files, mode, unused: messages.into_iter().chain(unused).collect() }

@@ -70,10 +70,11 @@ fn journal_body(now: &RunSnapshot) -> JournalBody<'_> {
 }
 
 fn end_body<'a>(end: &'a RunResult, links: &SessionLinks, language: Language) -> EndBody<'a> {
-    let RunResult { answer, files, failure, finish, .. } = end;
+    let RunResult { answer, files, failure, finish, review, .. } = end;
     EndBody {
         answer,
         finish: (*finish != FinishReason::Done).then_some(*finish),
+        review: *review,
         files: PublicFile::list(files, links),
         failure: failure.as_ref().map(|failure| FailureBody::new(failure, language)),
     }

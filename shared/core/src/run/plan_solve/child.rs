@@ -82,6 +82,7 @@ fn list_reports(conversation: &Conversation) -> Vec<ChildReport> {
         ConversationItem::Round { reports, .. } => reports.as_slice(),
         ConversationItem::Turn(_)
         | ConversationItem::Nudge(_)
+        | ConversationItem::Review(_)
         | ConversationItem::UserMessage(_)
         | ConversationItem::PlanEdited(_) => &[],
     });

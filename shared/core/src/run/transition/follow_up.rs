@@ -11,6 +11,7 @@ use crate::file::ProductFile;
 use crate::human::HumanRequest;
 use crate::id::EntryId;
 use crate::input::FinishReason;
+use crate::review::ReviewOutcome;
 use crate::run::Phase;
 use crate::run::answer_file::find_answer_file;
 use crate::run::closing::{Closing, SummaryCall};
@@ -66,6 +67,7 @@ impl Transition<'_> {
                 self.finish(answer, files);
             }
             Next::Fail(failure) => self.fail(failure),
+            Next::Judged(verdict) => self.on_judged(verdict),
         }
     }
 
@@ -160,10 +162,15 @@ impl Transition<'_> {
     }
 
     /// Starts the closing call that writes the answer, after completed work or a failure.
-    fn summarize(&mut self, failure: Option<Failure>) {
+    pub(super) fn summarize(&mut self, failure: Option<Failure>) {
         self.run.freeze_taint();
+        let number = self.run.review.count() + 1;
         let attempts = Attempts::default();
-        self.run.phase = Phase::Closing(Closing::Summary(SummaryCall { attempts, failure }));
+        let summary = SummaryCall { attempts, failure, number };
+        let closing = Phase::Closing(Closing::Summary(summary));
+        if let Phase::Working(work) = std::mem::replace(&mut self.run.phase, closing) {
+            self.run.review.keep_work(work);
+        }
     }
 
     /// Ends the run with the agent's last message as the answer. Fails if the message is empty.
@@ -179,8 +186,21 @@ impl Transition<'_> {
         self.finish(answer, files);
     }
 
-    /// Ends the run with this answer. An answer for a file is stored first.
+    /// Ends the run with this answer, or begins the review of the answer.
     pub(super) fn finish(&mut self, answer: String, files: Vec<ProductFile>) {
+        if !self.begin_review(&answer, &files) {
+            self.conclude(answer, files, ReviewOutcome::NotReviewed);
+        }
+    }
+
+    /// Ends the run with its final answer. An answer for a file is stored first.
+    pub(super) fn conclude(
+        &mut self,
+        answer: String,
+        files: Vec<ProductFile>,
+        outcome: ReviewOutcome,
+    ) {
+        self.run.review.close(outcome);
         match find_answer_file(&self.run.spec, &answer) {
             Some(file) => {
                 self.abandon_work();
@@ -190,8 +210,12 @@ impl Transition<'_> {
         }
     }
 
-    /// Ends the work early: a run sums up its results, or leaves them to the run above.
+    /// Ends the work early: a run sums up its results, or leaves them to the run above. A run with a draft
+    /// ends with the draft.
     pub(super) fn break_off(&mut self, failure: Failure) {
+        if self.run.review.draft().is_some() {
+            return self.fail(failure);
+        }
         if self.run.phase.is_working() && self.run.summary_policy().is_none() {
             return self.fail(failure);
         }
@@ -200,7 +224,7 @@ impl Transition<'_> {
     }
 
     /// Ends the work: keeps the completed part, and adds the ends of open work.
-    fn abandon_work(&mut self) {
+    pub(super) fn abandon_work(&mut self) {
         let run = &mut *self.run;
         run.freeze_taint();
         run.compaction.close();
@@ -214,8 +238,11 @@ impl Transition<'_> {
         self.events.extend(events);
     }
 
-    /// Fails the run with the agent's last text.
+    /// Fails the run with the agent's last text. A run with a draft ends with the draft instead.
     pub(super) fn fail(&mut self, failure: Failure) {
+        if self.salvage_draft() {
+            return;
+        }
         let answer = self.run.conversation.last_text().to_owned();
         let files = self.run.files.list_offered();
         self.end(RunStatus::Failed, answer, files, Some(failure));
@@ -234,7 +261,8 @@ impl Transition<'_> {
         let run = &mut *self.run;
         let last_finish = run.last_finish;
         let spent = *run.ledger.spending();
-        let ending = Ending { status, answer, files, failure, last_finish, spent };
+        let review = run.review.outcome().filter(|_| status == RunStatus::Finished);
+        let ending = Ending { status, answer, files, failure, last_finish, review, spent };
         let child_result = match &run.spec.child {
             None => {
                 let took_ms = self.at_ms.saturating_sub(run.started_at_ms);

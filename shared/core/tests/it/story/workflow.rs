@@ -64,6 +64,7 @@ pub(crate) fn asked_for(workflow: Value, arguments: &Value) -> RunSpec {
         tool_choice: ToolChoiceRule::Auto,
         stop_at: Vec::new(),
         hands_over: Vec::new(),
+        review: None,
         workflow: Some(Box::new(serde_json::from_value::<Workflow>(workflow).unwrap())),
     };
     let mut asked = story::asked("why?");
