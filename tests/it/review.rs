@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use crate::agents::{add_agent, at, start};
 use crate::human_requests::ending;
-use crate::world::{Frame, Protocol, World, planner, summary, task};
+use crate::world::{Frame, Site, World, planner, summary, task};
 
 const QUESTION: &str = "Which region grew, and by how much?";
 const DRAFT: &str = "East grew.";
@@ -157,9 +157,8 @@ async fn stop_during_a_review_ends_the_run_with_its_draft() {
     gate.wait_until_reached().await;
     // No turn could read a message now.
     let run = stream.run();
-    let message = world.request(reqwest::Method::POST, &format!("/runs/{run}/messages"));
-    let refused = message.json(&json!({"text": "And West?"})).send().await.unwrap();
-    assert_eq!(refused.status(), 409);
+    let message = json!({"text": "And West?"});
+    assert_eq!(world.post(&format!("/runs/{run}/messages"), &message).await.status, 409);
     assert_eq!(world.stop(&run).await.status, 202);
     let frames = stream.rest().await;
     let end = frames.last().unwrap().json();
@@ -348,4 +347,47 @@ async fn answer_file_is_written_after_the_review() {
     let files = world.get("/sessions/s1/files").await.json();
     let files = files["files"].as_array().unwrap();
     assert_eq!((files.len(), &files[0]["size"]), (1, &json!(ANSWER.len())));
+}
+
+const BRIEF: &str = include_str!("../../examples/config/workflows/brief.yaml");
+
+#[tokio::test]
+async fn brief_of_the_examples_is_written_from_the_web_and_revised() {
+    let site = Site::start().await;
+    site.put_page("/pump", "Of pumps", "A heat pump costs 900 gold.");
+    let folder = TempDir::new().unwrap();
+    let workflows = folder.path().join("workflows");
+    std::fs::create_dir_all(&workflows).unwrap();
+    std::fs::write(workflows.join("brief.yaml"), BRIEF).unwrap();
+    let path = folder.path().to_str().unwrap().to_owned();
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_CONFIG", path));
+        options.vars.push(("DJINN_SEARCH__ENGINES", site.engine("searxng")));
+        options.vars.push(("DJINN_EGRESS_ORIGINS", site.url.clone()));
+        options.vars.push(("ENGINE_KEY", "engine-key-1".to_owned()));
+    })
+    .await;
+    let rounds = json!({"queries": ["heat pump"]});
+    at(&world.model, "s1.1").call("search_round", rounds).then().reply("It costs 900 gold [1].");
+    at(&world.model, "s2.1").reply("A heat pump costs 900 gold.");
+    at(&world.model, "review.1").reply(revise());
+    summary(&world.model).reply("A heat pump costs 900 gold (Of pumps).");
+    at(&world.model, "review.2").reply(accept());
+    let body = json!({"mode": "brief", "question": "What does a heat pump cost?"});
+    let (_, frames) = ask(&world, &body).await;
+    let end = frames.last().unwrap().json();
+    assert_eq!(end["answer"], "A heat pump costs 900 gold (Of pumps).", "{end}");
+    assert_eq!((&end["status"], &end["review"]), (&json!("finished"), &json!("accepted")));
+    let reviews = of(&frames, "review.completed");
+    assert_eq!(
+        (&reviews[0]["message"], &reviews[1]["message"]),
+        (&Value::Null, &json!("summary.2"))
+    );
+    // The closing call knows the results of the steps, and what is wrong with the answer.
+    let requests = world.model.requests();
+    let closing =
+        requests.iter().find(|request| request.text().contains("# The record of the work"));
+    let text = closing.unwrap().text();
+    assert!(text.contains("It costs 900 gold [1].") && text.contains("## Sources"), "{text}");
+    assert!(text.contains("- The claim has no source."), "{text}");
 }

@@ -17,7 +17,7 @@ pub(super) struct Review {
     /// The number of reviews so far.
     count: u32,
     /// The newest answer that is not final.
-    draft: Option<Draft>,
+    draft: Option<DraftAnswer>,
     /// The work that wrote the draft, if an agent has a further turn.
     work: Option<Box<dyn Work>>,
     outcome: Option<ReviewOutcome>,
@@ -25,7 +25,7 @@ pub(super) struct Review {
 
 /// An answer that is not final.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Draft {
+pub(super) struct DraftAnswer {
     pub(super) text: String,
     /// The files of the answer, most important first.
     pub(super) files: Vec<ProductFile>,
@@ -69,24 +69,24 @@ impl Review {
     }
 
     /// Begins the review of a draft, and returns the number of the review.
-    pub(super) fn begin(&mut self, draft: Draft) -> u32 {
+    pub(super) fn begin(&mut self, draft: DraftAnswer) -> u32 {
         self.count += 1;
         self.draft = Some(draft);
         self.count
     }
 
     /// Returns the answer that is not final, if any.
-    pub(super) fn draft(&self) -> Option<&Draft> {
+    pub(super) fn draft(&self) -> Option<&DraftAnswer> {
         self.draft.as_ref()
     }
 
     /// Keeps a draft for the case that no better answer follows.
-    pub(super) fn keep_draft(&mut self, draft: Draft) {
+    pub(super) fn keep_draft(&mut self, draft: DraftAnswer) {
         self.draft = Some(draft);
     }
 
     /// Removes and returns the draft.
-    pub(super) fn take_draft(&mut self) -> Option<Draft> {
+    pub(super) fn take_draft(&mut self) -> Option<DraftAnswer> {
         self.draft.take()
     }
 

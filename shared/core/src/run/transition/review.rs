@@ -8,7 +8,7 @@ use crate::file::ProductFile;
 use crate::id::{ChildId, EntryId, EntryName, MessageId};
 use crate::review::{ReviewOutcome, ReviewVerdict};
 use crate::run::Phase;
-use crate::run::review::{Draft, Reviewer};
+use crate::run::review::{DraftAnswer, Reviewer};
 
 impl Transition<'_> {
     /// Starts the review of an answer, if the run has reviews and budget for one. Returns true if the review
@@ -28,7 +28,7 @@ impl Transition<'_> {
             self.abandon_work();
         }
         let run = &mut *self.run;
-        let draft = Draft {
+        let draft = DraftAnswer {
             text: answer.to_owned(),
             files: files.to_vec(),
             message,
@@ -79,7 +79,7 @@ impl Transition<'_> {
     }
 
     /// Lets the agent write a better answer. Without an agent, a closing call writes the answer.
-    fn revise(&mut self, draft: Draft, verdict: ReviewVerdict) {
+    fn revise(&mut self, draft: DraftAnswer, verdict: ReviewVerdict) {
         if let Some(message) = &draft.message {
             let id = EntryId::of_message(message, EntryName::Rejected);
             self.push(id, Event::answer_rejected(message.clone()));
@@ -105,7 +105,7 @@ impl Transition<'_> {
         draft.map(|draft| self.finish_draft(draft)).is_some()
     }
 
-    fn finish_draft(&mut self, draft: Draft) {
+    fn finish_draft(&mut self, draft: DraftAnswer) {
         self.conclude(draft.text, draft.files, draft.outcome);
     }
 }
