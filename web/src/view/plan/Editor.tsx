@@ -1,5 +1,5 @@
 import { MenuButton, MenuItemCheckbox, MenuProvider } from "@ariakit/react";
-import { type KeyboardEvent, memo, type ReactNode, useRef } from "react";
+import { type KeyboardEvent, memo, type PointerEvent, type ReactNode, useRef } from "react";
 import { useWords } from "../../words";
 import { Icon } from "../parts/Icon";
 import menu from "../parts/menu.module.css";
@@ -30,15 +30,19 @@ export function Editor({ steps, original, onChange }: EditorProps): ReactNode {
   };
   const change = (key: string, part: Partial<EditStep>): void =>
     onChange(latest.current.map((step) => (step.key === key ? { ...step, ...part } : step)));
+  const indexOf = (key: string): number => latest.current.findIndex((step) => step.key === key);
   const move = (key: string, by: -1 | 1): void => {
-    onChange(
-      movedStep(
-        latest.current,
-        latest.current.findIndex((step) => step.key === key),
-        by,
-      ),
-    );
+    onChange(movedStep(latest.current, indexOf(key), indexOf(key) + by));
     focusStep(key);
+  };
+  /** Moves a step past the step below the pointer, once the pointer is past its middle. */
+  const drag = (key: string, event: PointerEvent): void => {
+    const below = document.elementFromPoint(event.clientX, event.clientY)?.closest<HTMLElement>("[data-step]");
+    if (!below || !list.current?.contains(below) || below.dataset.step === key) return;
+    const { top, height } = below.getBoundingClientRect();
+    const [from, to] = [indexOf(key), indexOf(below.dataset.step ?? "")];
+    const isPast = to > from ? event.clientY > top + height / 2 : event.clientY < top + height / 2;
+    if (isPast) onChange(movedStep(latest.current, from, to));
   };
   const add = (at: number, after: string | null): void => {
     const step = newStep(after);
@@ -59,6 +63,7 @@ export function Editor({ steps, original, onChange }: EditorProps): ReactNode {
             others={steps}
             onChange={change}
             onMove={move}
+            onDrag={drag}
             onAdd={() => add(index + 1, step.key)}
             onRemove={() => onChange(withoutStep(latest.current, step.key))}
           />
@@ -90,6 +95,7 @@ interface EditorStepProps {
   readonly others: readonly EditStep[];
   readonly onChange: (key: string, part: Partial<EditStep>) => void;
   readonly onMove: (key: string, by: -1 | 1) => void;
+  readonly onDrag: (key: string, event: PointerEvent) => void;
   readonly onAdd: () => void;
   readonly onRemove: () => void;
 }
@@ -103,6 +109,7 @@ const EditorStep = memo(function EditorStep({
   others,
   onChange,
   onMove,
+  onDrag,
   onAdd,
   onRemove,
 }: EditorStepProps): ReactNode {
@@ -115,7 +122,14 @@ const EditorStep = memo(function EditorStep({
   };
   return (
     <li className={styles.editorStep} data-step={step.key} onKeyDown={onKeyDown}>
-      <span className={styles.number}>{number}</span>
+      <span
+        className={step.hasBegun ? styles.number : `${styles.number} ${styles.handle}`}
+        title={step.hasBegun ? undefined : words.plan.drag}
+        onPointerDown={(event) => step.hasBegun || event.currentTarget.setPointerCapture(event.pointerId)}
+        onPointerMove={(event) => event.currentTarget.hasPointerCapture(event.pointerId) && onDrag(step.key, event)}
+      >
+        {number}
+      </span>
       <div className={styles.editorFields}>
         {step.hasBegun ? (
           <p className={styles.fixed}>

@@ -59,15 +59,12 @@ export function withoutStep(steps: readonly EditStep[], key: string): readonly E
     );
 }
 
-/** Moves a step up (-1) or down (1). */
-export function movedStep(steps: readonly EditStep[], at: number, by: -1 | 1): readonly EditStep[] {
-  const step = steps[at];
-  const other = steps[at + by];
-  if (!step || !other) return steps;
-  const next = [...steps];
-  next[at] = other;
-  next[at + by] = step;
-  return next;
+/** Moves a step to the place of another one. Steps that have begun keep their places. */
+export function movedStep(steps: readonly EditStep[], from: number, to: number): readonly EditStep[] {
+  const step = steps[from];
+  if (!step || step.hasBegun || steps[to] === undefined || steps[to].hasBegun) return steps;
+  const others = steps.filter((other) => other !== step);
+  return [...others.slice(0, to), step, ...others.slice(to)];
 }
 
 /** Returns true if `step` comes after `other`, directly or through steps between them. */

@@ -1,4 +1,4 @@
-import { memo, type ReactNode, useId, useRef } from "react";
+import { memo, type ReactNode, useId, useRef, useState } from "react";
 import type { Decision, RequestState, ResponseProgress, Run } from "../../store/types";
 import { useLanguage, useWords } from "../../words";
 import { formatClock, formatDuration, formatMoney, formatTokens } from "../../words/numbers";
@@ -34,13 +34,16 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   const labels = labelsOf(kind, words);
   const original = parametersOf(request);
   const [edit, setEdit] = useCardEdit(`${run.id}/${request.id}/${request.digest}`);
-  const { isWrong, isSaying, said } = edit;
+  const { isSaying, said } = edit;
+  // A text that is no value is known to this card only, so that a card shown again begins with the last value.
+  const [isWrong, setIsWrong] = useState(false);
   const value: JsonObject = edit.value ?? original ?? {};
   const setIsSaying = (next: boolean): void => setEdit({ isSaying: next });
   const setSaid = (text: string): void => setEdit({ said: text });
   const isChanged = original !== null && kind !== "ask" && !isSame(value, original);
   const isSending = progress !== null && progress.error === null;
-  const who = laneName(run, state.path, words);
+  // The names of agents and tools may come from a model.
+  const title = titleOf(request, kind, laneName(run, state.path, words), words);
 
   const decide = (decision: Decision): void => {
     if (isArmed() && !isSending) actions.respond(request.id, decision);
@@ -52,8 +55,9 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
     <section ref={place} className={styles.card} aria-labelledby={titleId} data-request={request.id} tabIndex={-1}>
       <h3 id={titleId} className={styles.title}>
         <Mark kind="ask" label={words.rail.markWaiting} />
-        <span>{titleOf(request, kind, who, words)}</span>
+        <span>{title}</span>
       </h3>
+      <Hidden text={title} />
       {state.reasoning ? (
         <div className={styles.why} tabIndex={state.reasoning.length > 400 ? 0 : undefined}>
           <q>{state.reasoning}</q>
@@ -65,7 +69,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
         request={request}
         value={value}
         onChange={(next) => setEdit({ value: next })}
-        onWrong={(next) => setEdit({ isWrong: next })}
+        onWrong={setIsWrong}
         answer={said}
         onAnswer={setSaid}
       />

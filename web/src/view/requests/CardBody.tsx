@@ -1,8 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { HumanRequest } from "../../store/types";
-import { useWords } from "../../words";
+import { useLanguage, useWords } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
-import { useLanguage } from "../../words";
 import { Markdown } from "../markdown/Markdown";
 import parts from "../parts/parts.module.css";
 import { ArgumentsForm } from "./ArgumentsForm";
@@ -43,7 +42,7 @@ export function CardBody({ kind, request, value, onChange, onWrong, answer, onAn
     case "call_interrupt":
       return (
         <>
-          <p className={styles.say}>{request.interrupt.message}</p>
+          <Interrupt message={request.interrupt.message} />
           <ArgumentsForm
             original={request.arguments}
             schema={schemaOf(request)}
@@ -54,7 +53,7 @@ export function CardBody({ kind, request, value, onChange, onWrong, answer, onAn
         </>
       );
     case "model_interrupt":
-      return <p className={styles.say}>{request.interrupt.message}</p>;
+      return <Interrupt message={request.interrupt.message} />;
     case "step_review":
       return (
         <LongText
@@ -79,6 +78,15 @@ export function CardBody({ kind, request, value, onChange, onWrong, answer, onAn
         </>
       );
   }
+}
+
+function Interrupt({ message }: { message: string }): ReactNode {
+  return (
+    <p className={styles.say}>
+      {message}
+      <Hidden text={message} />
+    </p>
+  );
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
@@ -108,6 +116,15 @@ function LongText({
   );
 }
 
+/** Returns the texts of the questions; a question in another form is shown as JSON. */
+function questionTexts(parameters: unknown): readonly string[] {
+  const asked = isObject(parameters) ? (parameters.questions ?? parameters.question ?? parameters) : parameters;
+  return (Array.isArray(asked) ? asked : [asked]).map((question: unknown) => {
+    const text = isObject(question) ? question.question : question;
+    return typeof text === "string" ? text : JSON.stringify(question, null, 2);
+  });
+}
+
 function Questions({
   parameters,
   answer,
@@ -118,19 +135,15 @@ function Questions({
   onAnswer: (text: string) => void;
 }): ReactNode {
   const words = useWords();
-  const list = isObject(parameters) && Array.isArray(parameters.questions) ? parameters.questions : [parameters];
   return (
     <div className={styles.form}>
       <ol className={styles.questions}>
-        {list.map((question, index) => {
-          const text = typeof question === "string" ? question : JSON.stringify(question, null, 2);
-          return (
-            <li key={index}>
-              {text}
-              <Hidden text={text} />
-            </li>
-          );
-        })}
+        {questionTexts(parameters).map((text, index) => (
+          <li key={index}>
+            {text}
+            <Hidden text={text} />
+          </li>
+        ))}
       </ol>
       <textarea
         className={parts.field}
@@ -167,11 +180,13 @@ function Result({
           onChange={(next) => onChange({ text: next })}
         />
       ) : (
-        <div className={styles.resultText} tabIndex={0} role="region" aria-label={words.requests.resultText}>
-          <Markdown text={text} isWhole isSmall />
-        </div>
+        <>
+          <div className={styles.resultText} tabIndex={0} role="region" aria-label={words.requests.resultText}>
+            <Markdown text={text} isWhole isSmall />
+          </div>
+          <Hidden text={text} />
+        </>
       )}
-      <Hidden text={text} />
       <div className={styles.acts}>
         <button type="button" className={parts.quiet} aria-pressed={isEditing} onClick={() => setIsEditing(!isEditing)}>
           {isEditing ? words.files.rendered : words.talk.takeBack}
@@ -186,6 +201,10 @@ function Result({
   );
 }
 
+/** Millionths of a US dollar in one. */
+const MICRO = 1_000_000;
+
+/** The amounts of an extension: at most what is offered, and more than nothing. */
 function Offer({
   value,
   original,
@@ -198,46 +217,48 @@ function Offer({
   onWrong: (isWrong: boolean) => void;
 }): ReactNode {
   const words = useWords();
-  const [tokens, setTokens] = useState(String(original.tokens));
-  const [dollars, setDollars] = useState(String(original.micro_usd / 1_000_000));
+  const [tokens, setTokens] = useState(() => String(value.tokens));
+  const [dollars, setDollars] = useState(() => String(Number(value.micro_usd) / MICRO));
+  const [isWrong, setIsWrong] = useState(false);
   const change = (nextTokens: string, nextDollars: string): void => {
+    setTokens(nextTokens);
+    setDollars(nextDollars);
     const count = Number(nextTokens);
-    const money = Math.round(Number(nextDollars) * 1_000_000);
+    const money = Math.round(Number(nextDollars) * MICRO);
     const isRight =
-      Number.isInteger(count) && count >= 0 && count <= original.tokens && money >= 0 && money <= original.micro_usd;
+      Number.isInteger(count) &&
+      count >= 0 &&
+      count <= original.tokens &&
+      money >= 0 &&
+      money <= original.micro_usd &&
+      count + money > 0;
+    setIsWrong(!isRight);
     onWrong(!isRight);
     if (isRight) onChange({ ...value, tokens: count, micro_usd: money });
   };
+  const amount = (name: string, text: string, isChanged: boolean, onText: (text: string) => void): ReactNode => (
+    <label className={styles.field}>
+      <span>{name}</span>
+      <input
+        className={`${parts.field} ${isChanged ? parts.isChanged : ""}`}
+        inputMode="decimal"
+        aria-invalid={isWrong}
+        value={text}
+        onChange={(event) => onText(event.target.value)}
+      />
+    </label>
+  );
   return (
     <div className={styles.form}>
-      {original.tokens > 0 ? (
-        <label className={styles.field}>
-          <span>{words.requests.tokensField}</span>
-          <input
-            className={`${parts.field} ${value.tokens === original.tokens ? "" : parts.isChanged}`}
-            inputMode="numeric"
-            value={tokens}
-            onChange={(event) => {
-              setTokens(event.target.value);
-              change(event.target.value, dollars);
-            }}
-          />
-        </label>
-      ) : null}
-      {original.micro_usd > 0 ? (
-        <label className={styles.field}>
-          <span>{words.requests.moneyField}</span>
-          <input
-            className={`${parts.field} ${value.micro_usd === original.micro_usd ? "" : parts.isChanged}`}
-            inputMode="decimal"
-            value={dollars}
-            onChange={(event) => {
-              setDollars(event.target.value);
-              change(tokens, event.target.value);
-            }}
-          />
-        </label>
-      ) : null}
+      {original.tokens > 0
+        ? amount(words.requests.tokensField, tokens, value.tokens !== original.tokens, (text) => change(text, dollars))
+        : null}
+      {original.micro_usd > 0
+        ? amount(words.requests.moneyField, dollars, value.micro_usd !== original.micro_usd, (text) =>
+            change(tokens, text),
+          )
+        : null}
+      {isWrong ? <span className={styles.wrong}>{words.requests.badOffer}</span> : null}
     </div>
   );
 }

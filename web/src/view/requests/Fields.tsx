@@ -42,9 +42,16 @@ export function Field(props: FieldProps): ReactNode {
 }
 
 function Single(props: FieldProps): ReactNode {
-  const { name, schema, value, original, onChange, isRequired } = props;
+  const { name, schema, value, original, onChange, onWrong, path, isRequired } = props;
   const words = useWords();
   const id = useId();
+  /** Counts undone changes: a control after one forgets a text that is no value. */
+  const [undone, setUndone] = useState(0);
+  const undo = (): void => {
+    setUndone(undone + 1);
+    onWrong(path, false);
+    onChange(original);
+  };
   const isChanged = !isSame(value, original);
   return (
     <div className={styles.field}>
@@ -53,7 +60,7 @@ function Single(props: FieldProps): ReactNode {
         {isChanged ? <span className={styles.changedWord}>{words.requests.changed}</span> : null}
       </label>
       <div className={styles.control}>
-        <Control {...props} id={id} isChanged={isChanged} />
+        <Control key={undone} {...props} id={id} isChanged={isChanged} />
         <div className={styles.below}>
           {typeof value === "string" ? <Hidden text={value} /> : null}
           {isChanged ? (
@@ -61,7 +68,7 @@ function Single(props: FieldProps): ReactNode {
               type="button"
               className={parts.quiet}
               aria-label={`${words.requests.undo}: ${name}`}
-              onClick={() => onChange(original)}
+              onClick={undo}
             >
               {words.requests.undo}
             </button>

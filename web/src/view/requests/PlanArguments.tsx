@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { Editor } from "../plan/Editor";
 import type { EditStep } from "../plan/steps";
 import { Hidden } from "./Fields";
@@ -18,9 +18,10 @@ export function PlanArguments({ value, original, onChange, onWrong }: PlanArgume
   const before = useMemo(() => (isObject(original) ? original : {}), [original]);
   const first = useMemo(() => toSteps(before), [before]);
   const [steps, setSteps] = useState(() => (isSame(value, before) ? first : toSteps(value)));
+  const isWrong = steps.length === 0 || steps.some((step) => !step.details.trim());
+  useEffect(() => onWrong(isWrong), [onWrong, isWrong]);
   const change = (next: readonly EditStep[]): void => {
     setSteps(next);
-    onWrong(next.length === 0 || next.some((step) => !step.details.trim()));
     onChange(isSame(next, first) ? before : toArguments(before, next));
   };
   const title = typeof before.title === "string" ? before.title : "";

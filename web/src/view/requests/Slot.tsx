@@ -5,8 +5,11 @@ import { RequestCard, ResolvedLine } from "./Card";
 
 /** A request where it was asked: a card while it waits, one line afterwards. */
 export function RequestSlot({ run, request }: { run: Run; request: string }): ReactNode {
-  const progress = usePage((state) => conversationOf(state)?.sendingResponses.get(request) ?? null);
   const state = run.requests.get(request);
+  const progress = usePage((page) => {
+    const sending = conversationOf(page)?.sendingResponses;
+    return sending?.get(request) ?? sending?.get(state?.group ?? "") ?? null;
+  });
   if (!state) return null;
   return state.isOpen ? (
     <RequestCard run={run} state={state} progress={progress} />

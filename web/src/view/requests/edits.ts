@@ -6,12 +6,11 @@ import type { JsonObject } from "./schema";
 export interface CardEdit {
   /** Changed parameters; null for unchanged ones. */
   readonly value: JsonObject | null;
-  readonly isWrong: boolean;
   readonly isSaying: boolean;
   readonly said: string;
 }
 
-const UNCHANGED: CardEdit = { value: null, isWrong: false, isSaying: false, said: "" };
+const UNCHANGED: CardEdit = { value: null, isSaying: false, said: "" };
 
 const edits = new Map<string, CardEdit>();
 const listeners = new Set<() => void>();

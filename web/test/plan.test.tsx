@@ -1,0 +1,111 @@
+// @vitest-environment jsdom
+// The plan editor: moves and removals, and a plan that somebody else changed meanwhile.
+
+import { afterEach, expect, test } from "vitest";
+import type { OpenConversation } from "../src/store/open_conversation";
+import { changePlan } from "../src/store/run_actions";
+import { emptyConversation } from "../src/store/turns";
+import type { Conversation } from "../src/store/types";
+import { PlanDialog } from "../src/view/plan/PlanDialog";
+import { movedStep, toEditSteps } from "../src/view/plan/steps";
+import { RequestError } from "../src/wire/error";
+import type { Routes } from "../src/wire/routes";
+import { runOf, TestPage, turnWith } from "./page";
+
+const step = (id: string, details: string, more: Record<string, unknown> = {}) => ({
+  id,
+  stage: "",
+  details,
+  status: "not_started",
+  note: "",
+  depends_on: [],
+  agent: null,
+  ...more,
+});
+
+const PLAN = {
+  title: "Prices",
+  steps: [step("s1", "Gold", { status: "completed" }), step("s2", "Silver"), step("s3", "Compare", { depends_on: ["s1", "s2"] })],
+};
+
+const run = runOf([
+  { id: "start", at_ms: 1000, type: "run.started", session: "s1", request: "r1", question: "Q", mode: "plan_solve" },
+  { id: "t1.plan", at_ms: 1100, type: "plan.changed", plan: PLAN },
+]);
+
+const opened: TestPage[] = [];
+afterEach(async () => {
+  for (const page of opened.splice(0)) await page.close();
+});
+
+async function edit(): Promise<{ page: TestPage; closed: () => boolean }> {
+  const page = new TestPage({ turns: [turnWith(run)] });
+  opened.push(page);
+  let isClosed = false;
+  await page.show(<PlanDialog onClose={() => (isClosed = true)} />);
+  return { page, closed: () => isClosed };
+}
+
+/** The steps as they are sent. */
+const sent = (details: readonly string[], ids: readonly string[], before: readonly (readonly string[])[]) =>
+  details.map((text, at) => ({ id: ids[at], stage: "", details: text, depends_on: before[at], agent: "" }));
+
+test("steps are changed, moved and removed, and begun ones keep their text", async () => {
+  const { page, closed } = await edit();
+  expect(page.all("Step 1")).toEqual([]);
+  await page.write("Step 2", "Silver in euros");
+  await page.press("Move down: Step 2");
+  await page.press("Save");
+  await page.press("Remove step: Step 3");
+  await page.press("Save");
+  expect(page.calls).toEqual([
+    ["changePlan", sent(["Gold", "Compare", "Silver in euros"], ["s1", "s3", "s2"], [[], ["s1", "s2"], []]), null],
+    ["changePlan", sent(["Gold", "Compare"], ["s1", "s3"], [[], ["s1"]]), null],
+  ]);
+  await page.change({ planEdit: { state: "saving" } });
+  await page.change({ planEdit: { state: "saved" } });
+  expect(closed()).toBe(true);
+});
+
+test("a step moves to any place but those of steps that have begun", () => {
+  const steps = toEditSteps(["done", "b", "c", "d"].map((id) => step(id, id, { status: id === "done" ? "completed" : "not_started" })) as never);
+  const moved = (from: number, to: number) => movedStep(steps, from, to).map((one) => one.key).join(" ");
+  expect([moved(1, 3), moved(3, 1), moved(2, 1)]).toEqual(["done c d b", "done d b c", "done c b d"]);
+  for (const [from, to] of [[1, 0], [0, 1], [3, 4], [1, -1], [9, 1]] as const) expect(moved(from, to)).toBe("done b c d");
+});
+
+test("a conflict shows both plans, keeps the text, and saves over the other version", async () => {
+  const { page } = await edit();
+  await page.write("Step 2", "Mine");
+  const plan = { ...PLAN, steps: [step("s1", "Gold"), step("s2", "Theirs"), step("s3", "Compare")] } as never;
+  await page.change({ planEdit: { state: "conflict", version: 4, plan } });
+  expect(page.text).toContain("Somebody changed the plan meanwhile.");
+  expect(page.text).toContain("Theirs");
+  expect(page.find<HTMLTextAreaElement>("Step 2").value).toBe("Mine");
+  await page.press("Save mine over it");
+  expect(page.calls.at(-1)?.[2]).toBe(4);
+  await page.press("Take this one");
+  await page.change({ planEdit: { state: "idle" } });
+  expect(page.find<HTMLTextAreaElement>("Step 2").value).toBe("Theirs");
+});
+
+test("a conflict of the server becomes a state of the page, and other errors do", async () => {
+  let conversation: Conversation = { ...emptyConversation("s1"), turns: [turnWith(run)] };
+  const open = {
+    activeRun: "run_1",
+    get conversation() {
+      return conversation;
+    },
+    update: (part: Partial<Conversation>) => (conversation = { ...conversation, ...part }),
+    wake: () => undefined,
+  } as unknown as OpenConversation;
+  const info = { message: "", status: 409, isRetryable: false, requestId: null, retryAfterS: null, field: null };
+  const rejectWith = (code: string, body: unknown): Routes => {
+    const changePlan = () => Promise.reject(new RequestError({ ...info, code } as never, body));
+    return { run: () => Promise.resolve({ plan_version: 3 }), changePlan } as unknown as Routes;
+  };
+  await changePlan(rejectWith("plan_changed", { code: "plan_changed", version: 4, plan: PLAN }), open, [], null);
+  expect(conversation.planEdit).toEqual({ state: "conflict", version: 4, plan: PLAN });
+  await changePlan(rejectWith("plan_invalid", null), open, [], 4);
+  expect(conversation.planEdit).toMatchObject({ state: "failed", error: { code: "plan_invalid" } });
+});

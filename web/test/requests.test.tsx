@@ -1,0 +1,296 @@
+// @vitest-environment jsdom
+// The cards of requests: what they show of the server's events, and what the reader's decision becomes.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { RequestSlot } from "../src/view/requests/Slot";
+import { Tray } from "../src/view/requests/Tray";
+import { rest, runOf, TestPage } from "./page";
+
+const ESTIMATE = { tokens: 0, ms: 0, calls: 0, ms_p95: 0, tokens_p95: 0, samples: 0 };
+
+let digests = 0;
+
+/** The events of a run that asks about one subject. */
+function asking(request: Record<string, unknown>): readonly Record<string, unknown>[] {
+  // Each request has a digest of its own, as what is typed into a card outlives the card.
+  digests += 1;
+  const whole = { risk: "low", estimate: ESTIMATE, digest: `digest-${digests}`, ...request };
+  return [
+    { id: "start", at_ms: 1000, type: "run.started", session: "s1", request: "r1", question: "Q", mode: "react" },
+    {
+      id: "t1.requested",
+      at_ms: 1500,
+      type: "human.requested",
+      group: "t1",
+      reasoning: "It may be either.",
+      risk: "low",
+      estimate: ESTIMATE,
+      requests: [whole],
+    },
+  ];
+}
+
+async function show(request: Record<string, unknown>): Promise<TestPage> {
+  const page = new TestPage();
+  await page.show(<RequestSlot run={runOf(asking(request))} request={String(request.id)} />);
+  await rest();
+  opened.push(page);
+  return page;
+}
+
+const opened: TestPage[] = [];
+const call = { id: "t1.c1", about: "call", call: "t1.c1" };
+const question = (parameters: unknown) => ({ ...call, tool: "ask_user", arguments: parameters, reasons: ["clarification"] });
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(async () => {
+  for (const page of opened.splice(0)) await page.close();
+  vi.useRealTimers();
+});
+
+test("a question of the model takes words, and nothing else", async () => {
+  const page = await show(question({ questions: ["Sales or profit?", "Which year?"] }));
+  expect(page.text).toContain("The run asks you");
+  expect(page.text).toContain("It may be either.");
+  expect([...page.element.querySelectorAll("li")].map((item) => item.textContent)).toEqual(["Sales or profit?", "Which year?"]);
+  expect(page.find<HTMLButtonElement>("Answer").disabled).toBe(true);
+  expect(page.all("Allow")).toEqual([]);
+  await page.write("Your answer", "  Profit, of 2024\n");
+  await page.press("Answer");
+  expect(page.calls).toEqual([["respond", "t1.c1", { kind: "say", text: "Profit, of 2024" }]]);
+});
+
+test.each([
+  [{ questions: "Which metal?" }, "Which metal?"],
+  [{ question: "Which metal?" }, "Which metal?"],
+  [{ questions: [{ question: "Which metal?" }] }, "Which metal?"],
+  [{ ask: "Which metal?" }, '{\n  "ask": "Which metal?"\n}'],
+  [{ questions: [7] }, "7"],
+])("a question in the form %j is shown", async (parameters, expected) => {
+  const page = await show(question(parameters));
+  expect(page.element.querySelector("li")?.textContent).toBe(expected);
+});
+
+test("a model continues without an answer", async () => {
+  const page = await show(question({ questions: ["Which one?"] }));
+  await page.press("Continue without an answer");
+  expect(page.calls).toEqual([["respond", "t1.c1", { kind: "skip" }]]);
+});
+
+test("a card takes no click before it has rested", async () => {
+  const page = new TestPage();
+  opened.push(page);
+  await page.show(<RequestSlot run={runOf(asking(question({ questions: ["Which one?"] })))} request="t1.c1" />);
+  await page.press("Continue without an answer");
+  expect(page.calls).toEqual([]);
+  await rest();
+  await page.press("Continue without an answer");
+  expect(page.calls).toHaveLength(1);
+});
+
+test("arguments are changed in a form or as JSON, and all of them are sent", async () => {
+  const original = { command: "get", filename: "sales.csv", lines: 3, columns: ["year"] };
+  const page = await show({ ...call, tool: "file_tool", arguments: original, risk: "high", reasons: ["risk", "untrusted"] });
+  expect(page.text).toContain("high risk");
+  expect(page.text).toContain("it sends data out after reading text of unknown authors");
+  await page.write("filename", "costs.csv");
+  await page.write("lines", "many");
+  expect(page.find<HTMLButtonElement>("Allow with changes").disabled).toBe(true);
+  await page.write("lines", "5");
+  await page.press("JSON");
+  const json = page.find<HTMLTextAreaElement>("Arguments");
+  expect(JSON.parse(json.value)).toEqual({ ...original, filename: "costs.csv", lines: 5 });
+  await page.write("Arguments", "{");
+  expect(page.text).toContain("This is not a JSON object.");
+  expect(page.find<HTMLButtonElement>("Allow with changes").disabled).toBe(true);
+  await page.write("Arguments", '{"command": "get", "filename": "a.csv", "lines": 5, "columns": []}');
+  await page.press("Allow with changes");
+  const parameters = { command: "get", filename: "a.csv", lines: 5, columns: [] };
+  expect(page.calls).toEqual([["respond", "t1.c1", { kind: "modify", parameters }]]);
+});
+
+test("an undone change is forgotten, also one that was no value", async () => {
+  const page = await show({ ...call, tool: "look", arguments: { lines: 3 } });
+  await page.write("lines", "4");
+  await page.write("lines", "4x");
+  await page.press("Undo: lines");
+  expect(page.find<HTMLInputElement>("lines").value).toBe("3");
+  await page.press("Allow");
+  expect(page.calls).toEqual([["respond", "t1.c1", { kind: "confirm" }]]);
+});
+
+test("what was typed is still there when a card is shown again", async () => {
+  const request = { ...call, tool: "look", arguments: { name: "a" } };
+  const run = runOf(asking(request));
+  for (const [before, typed] of [["a", "ab"], ["ab", "abc"]] as const) {
+    const page = new TestPage();
+    await page.show(<RequestSlot run={run} request="t1.c1" />);
+    expect(page.find<HTMLInputElement>("name").value).toBe(before);
+    await page.write("name", typed);
+    await page.close();
+  }
+});
+
+test("a plan is started with changed steps, and not with an empty one", async () => {
+  const original = {
+    command: "create",
+    title: "Prices",
+    steps: ["Gold: its price", "Silver: its price", "Compare"],
+    depends_on: [[], [], [1, 2]],
+    agents: ["researcher", "researcher", ""],
+  };
+  const page = await show({ ...call, tool: "planning", arguments: original, reasons: ["plan"] });
+  expect(page.text).toContain("Start this plan?");
+  await page.write("Step 3", " ");
+  expect(page.find<HTMLButtonElement>("Start with changes").disabled).toBe(true);
+  await page.write("Step 3", "Compare both in euros");
+  await page.press("Remove step: Step 1");
+  await page.press("Start with changes");
+  const parameters = {
+    ...original,
+    steps: ["Silver: its price", "Compare both in euros"],
+    depends_on: [[], [1]],
+    agents: ["researcher", ""],
+  };
+  expect(page.calls).toEqual([["respond", "t1.c1", { kind: "modify", parameters }]]);
+});
+
+test("a plan of steps in another form is shown as it is", async () => {
+  const page = await show({ ...call, tool: "planning", arguments: { command: "create", steps: [{ a: 1 }] } });
+  expect(page.text).toContain("May The run call planning?");
+  await page.press("JSON");
+  expect(page.find<HTMLTextAreaElement>("Arguments").value).toContain('"a": 1');
+});
+
+test("a result is accepted, replaced, or repeated with words", async () => {
+  const request = {
+    id: "s1.1.result",
+    about: "result_review",
+    step: "s1",
+    details: "Look at gold",
+    text: "It is **60** dollars.\u202e",
+    files: ["gold.md"],
+    reasons: ["result"],
+  };
+  const page = await show(request);
+  expect(page.text).toContain("Accept this result?");
+  expect(page.element.querySelector("strong")?.textContent).toBe("60");
+  expect(page.text).toContain("⟨U+202E⟩");
+  expect(page.text).toContain("gold.md");
+  await page.press("Edit");
+  expect(page.text.match(/⟨U\+202E⟩/g)).toHaveLength(1);
+  await page.write("Result", "It is 55 euros.");
+  await page.press("Accept my text");
+  await page.press("Repeat the step with these words");
+  await page.write("Your words to the model", "In euros.");
+  await page.press("Send");
+  expect(page.calls).toEqual([
+    ["respond", "s1.1.result", { kind: "modify", parameters: { text: "It is 55 euros." } }],
+    ["respond", "s1.1.result", { kind: "say", text: "In euros." }],
+  ]);
+});
+
+test("a step is started with another text", async () => {
+  const page = await show({ id: "steps.s2", about: "step_review", step: "s2", details: "Publish", reasons: ["step"] });
+  await page.write("What is to be done", "Post it inside");
+  await page.press("Start with changes");
+  expect(page.calls).toEqual([["respond", "steps.s2", { kind: "modify", parameters: { details: "Post it inside" } }]]);
+});
+
+test("a budget is extended by the offer or less, and not by more or nothing", async () => {
+  const page = await show({
+    id: "budget.1",
+    about: "budget_extension",
+    used_up: { code: "tokens_used_up", detail: "1000" },
+    offer: { tokens: 1000, micro_usd: 500_000 },
+    reasons: ["budget"],
+  });
+  expect(page.text).toContain("The budget is used up. Extend it?");
+  expect(page.text).toMatch(/1000/);
+  for (const wrong of ["1001", "-1", "x", "1.5"]) {
+    await page.write("Tokens", wrong);
+    expect(page.find<HTMLButtonElement>("Extend").disabled, wrong).toBe(true);
+    expect(page.text).toContain("Enter at most the offered amount, and more than nothing.");
+  }
+  await page.write("US dollars", "0");
+  await page.write("Tokens", "0");
+  expect(page.find<HTMLButtonElement>("Extend").disabled).toBe(true);
+  await page.write("Tokens", "400");
+  await page.write("US dollars", "0.25");
+  await page.press("Extend");
+  const parameters = { tokens: 400, micro_usd: 250_000 };
+  expect(page.calls).toEqual([["respond", "budget.1", { kind: "modify", parameters }]]);
+});
+
+test("interrupted calls and models are tried again", async () => {
+  const interrupt = { code: "model_no_balance", message: "Add credit, then continue." };
+  const ofCall = await show({ ...call, about: "call_interrupt", tool: "search", arguments: { query: "a" }, interrupt });
+  expect(ofCall.text).toContain("search was interrupted. Try again?");
+  expect(ofCall.text).toContain("Add credit, then continue.");
+  await ofCall.write("query", "b");
+  await ofCall.press("Try again with changes");
+  expect(ofCall.calls).toEqual([["respond", "t1.c1", { kind: "modify", parameters: { query: "b" } }]]);
+  const ofModel = await show({ id: "t1.interrupt", about: "model_interrupt", message: "t1", interrupt });
+  expect(ofModel.text).toContain("The model was interrupted. Try again?");
+  expect(ofModel.all("Say something instead")).toEqual([]);
+  await ofModel.press("Try again");
+  await ofModel.press("Finish now");
+  await ofModel.press("Stop the run");
+  expect(ofModel.calls).toEqual([
+    ["respond", "t1.interrupt", { kind: "confirm" }],
+    ["respond", "t1.interrupt", { kind: "skip" }],
+    ["stop"],
+  ]);
+});
+
+test("the rejection of a response is shown, also of one to all requests of a turn", async () => {
+  const page = await show({ ...call, tool: "look", arguments: {} });
+  const error = { code: "request_stale", message: "", status: 409, isRetryable: false, requestId: "x1", retryAfterS: null };
+  for (const name of ["t1.c1", "t1"]) {
+    await page.change({ sendingResponses: new Map([[name, { error: error as never }]]) });
+    expect(page.text).toContain("request_stale");
+    await page.change({ sendingResponses: new Map([[name, { error: null }]]) });
+    expect(page.find<HTMLButtonElement>("Sending").disabled).toBe(true);
+  }
+});
+
+test("hidden characters in a title and in a message are spelled out", async () => {
+  const interrupt = { code: "model_no_balance", message: "a\u200bb" };
+  const page = await show({ ...call, about: "call_interrupt", tool: "look\u202e", arguments: {}, interrupt });
+  expect(page.text).toContain("⟨U+202E⟩");
+  expect(page.text).toContain("⟨U+200B⟩");
+});
+
+test.each([
+  [{ response: "confirm", by: "you", response_id: "a" }, "Allowed by you"],
+  [{ response: "modify", by: "anna", response_id: "a", arguments: {} }, "Allowed with changes by anna"],
+  [{ response: "say", by: "you", response_id: "a", text: "In euros." }, "Answered in words by you"],
+  [{ response: "skip" }, "Skipped by timeout"],
+  [{ response: "confirm", by: "anna", response_id: "a", via: "link" }, "Allowed by link"],
+])("a decision becomes one line: %j", async (resolution, expected) => {
+  const resolved = { id: "t1.c1.resolved", at_ms: 2000, type: "human.resolved", request: "t1.c1", digest: "d", ...resolution };
+  const page = new TestPage();
+  opened.push(page);
+  const run = runOf([...asking({ ...call, tool: "look", arguments: {} }), resolved]);
+  await page.show(<RequestSlot run={run} request="t1.c1" />);
+  expect(page.text).toContain(expected);
+  if ("text" in resolution) expect(page.text).toContain("In euros.");
+  expect(page.element.querySelector("button")).toBeNull();
+});
+
+test("calls are decided together, and a question is not", async () => {
+  const one = asking({ ...call, tool: "look", arguments: {} });
+  const two = (tool: string) => {
+    const [, other] = asking({ ...call, id: "t1.c2", call: "t1.c2", tool, arguments: {} });
+    return runOf([...one, { ...other, id: "t1.requested.2" }]);
+  };
+  const page = new TestPage();
+  opened.push(page);
+  await page.show(<Tray run={two("look")} onShow={() => undefined} />);
+  await rest();
+  expect(page.text).toContain("2 requests wait for you");
+  await page.press("Allow all");
+  expect(page.calls).toEqual([["respondGroup", "t1", { kind: "confirm" }]]);
+  await page.show(<Tray run={two("ask_user")} onShow={() => undefined} />);
+  expect(page.all("Allow all")).toEqual([]);
+});
