@@ -96,7 +96,10 @@ async fn a_table_in_the_request_is_a_file_that_the_agent_reads() {
     let more = json!({"attachments": attachments});
     let stream = ask(&world, Protocol::Native, &Question::of(QUESTION, "s1"), &more).await;
     let run = stream.run();
-    assert_eq!(stream.rest().await.last().unwrap().json()["answer"], "East.");
+    let frames = stream.rest().await;
+    let started = frames.iter().find(|frame| frame.event() == "run.started").unwrap().json();
+    assert_eq!(started["attachments"], json!(["sales.csv"]));
+    assert_eq!(frames.last().unwrap().json()["answer"], "East.");
     let requests = world.model.requests();
     let asked = &requests[0].messages()[0].text;
     assert!(asked.starts_with(QUESTION) && asked.contains("sales.csv"), "{asked}");

@@ -14,8 +14,8 @@ use crate::estimate::Estimate;
 use crate::file::ProductFile;
 use crate::human::{HumanRequest, ResponseRecord};
 use crate::id::{
-    CallId, ChildId, EntryId, HumanRequestId, MessageId, MessageKey, Path, RequestId, SessionId,
-    StepId, UserId,
+    CallId, ChildId, EntryId, FileName, HumanRequestId, MessageId, MessageKey, Path, RequestId,
+    SessionId, StepId, UserId,
 };
 use crate::input::{ChildEnded, FinishReason, ModelChanged, RunSpec};
 use crate::plan::{Plan, StepStatus};
@@ -55,6 +55,9 @@ pub enum Event {
         request: RequestId,
         /// The question as the user wrote it.
         question: String,
+        /// The names of the files that came with the question.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<FileName>,
         /// The name of the run's mode.
         mode: String,
         /// The machine of the mode, unless the name is the machine's word.
@@ -308,6 +311,7 @@ impl Event {
             session: spec.session.clone(),
             request: spec.request.clone(),
             question: spec.question.clone(),
+            attachments: spec.attachments.iter().map(|file| file.name.clone()).collect(),
             mode: spec.settings.mode.clone(),
             machine: Some(spec.machine()).filter(|own| own.as_str() != spec.settings.mode),
             agent_type: spec.agent().and_then(|agent| agent.agent_type),

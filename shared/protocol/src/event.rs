@@ -72,6 +72,9 @@ pub enum PublicEvent<'a> {
         request: &'a str,
         /// The question, unchanged.
         question: &'a str,
+        /// The names of the files that came with the question, in its order.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<&'a str>,
         /// The name of the run's mode.
         mode: &'a str,
         /// The requested form of the answer; absent if none was requested.

@@ -3,7 +3,7 @@
 use djinn_core::entry::{Entry, Event, RunResult};
 use djinn_core::error_code::Failure;
 use djinn_core::human::HumanRequest;
-use djinn_core::id::MessageId;
+use djinn_core::id::{FileName, MessageId};
 use djinn_core::input::ModelChanged;
 
 use super::{
@@ -44,6 +44,7 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             session,
             request,
             question,
+            attachments,
             mode,
             output_style,
             ignored,
@@ -53,7 +54,17 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             let session = session.as_str();
             let request = request.as_str();
             let output_style = *output_style;
-            Shown::RunStarted { session, request, question, mode, output_style, ignored, warnings }
+            let attachments = attachments.iter().map(FileName::as_str).collect();
+            Shown::RunStarted {
+                session,
+                request,
+                question,
+                attachments,
+                mode,
+                output_style,
+                ignored,
+                warnings,
+            }
         }
         Event::RunResumed { epoch } => Shown::RunResumed { epoch: *epoch },
         Event::MessageReset { message, reason, attempt, failure } => {

@@ -277,6 +277,8 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
             session: _,
             request: _,
             question,
+            // Names of files.
+            attachments: _,
             mode: _,
             machine: _,
             agent_type: _,
