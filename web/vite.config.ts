@@ -1,5 +1,5 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 
 // The agent's address for `npm run dev`; the built page uses its own origin.
 const agent = process.env.DJINN_URL ?? "http://127.0.0.1:9000";
@@ -17,5 +17,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rollupOptions: { input: { index: "index.html" } },
   },
+  // Far above what a test takes on two busy cores.
+  test: { testTimeout: 60_000 },
   server: { proxy: Object.fromEntries(routes.map((route) => [route, { target: agent, changeOrigin: true }])) },
 });

@@ -25,7 +25,10 @@ export class ScriptedModel {
     this.#server.close();
   }
 
-  /** Adds a rule for one request. `parts` are texts, `{ reasoning }`, `{ tool, arguments }`, and gates. */
+  /**
+   * Adds a rule for one request. `parts` are texts, `{ reasoning }`, `{ tool, arguments }`, `{ tokens }`, gates, and
+   * alone `{ status, message }` for an error.
+   */
   on(text, ...parts) {
     this.#rules.push({ text, parts });
   }
@@ -42,6 +45,11 @@ export class ScriptedModel {
       return response.end(JSON.stringify({ error: { message: `no rule for: ${text.slice(-500)}` } }));
     }
     const [rule] = this.#rules.splice(index, 1);
+    const { status, message } = rule.parts[0];
+    if (status !== undefined) {
+      response.writeHead(status, { "content-type": "application/json" });
+      return response.end(JSON.stringify({ error: { message } }));
+    }
     response.writeHead(200, { "content-type": "text/event-stream" });
     const send = (delta, finish = null, more = {}) => {
       const choices = [{ index: 0, delta, finish_reason: finish }];
@@ -49,17 +57,19 @@ export class ScriptedModel {
     };
     send({ role: "assistant", content: "" });
     let calls = 0;
+    let tokens = 100;
     for (const part of rule.parts) {
       if (part instanceof Gate) await part.pass();
       else if (typeof part === "string") send({ content: part });
       else if (part.reasoning !== undefined) send({ reasoning_content: part.reasoning });
+      else if (part.tokens !== undefined) tokens = part.tokens;
       else {
         const call = { index: calls, id: `call_${this.requests.length}_${calls}`, type: "function" };
         send({ tool_calls: [{ ...call, function: { name: part.tool, arguments: JSON.stringify(part.arguments) } }] });
         calls += 1;
       }
     }
-    const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
+    const usage = { prompt_tokens: tokens, completion_tokens: 20, total_tokens: tokens + 20 };
     send({}, calls > 0 ? "tool_calls" : "stop", { usage });
     response.end("data: [DONE]\n\n");
   }

@@ -4,8 +4,13 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { startBrowser } from "./browser.mjs";
 import { ScriptedModel } from "./model.mjs";
-import { STORIES } from "./stories.mjs";
+import { ACCESS } from "./access.mjs";
+import { PEOPLE } from "./people.mjs";
+import { SAFETY } from "./safety.mjs";
+import { CONVERSATIONS } from "./conversations.mjs";
 import { System } from "./system.mjs";
+
+const STORIES = { ...CONVERSATIONS, ...PEOPLE, ...ACCESS, ...SAFETY };
 
 /** The longest wait of a step, in milliseconds: far above what it takes on two busy cores. */
 const PATIENCE = Number(process.env.STORY_PATIENCE ?? 60_000);
@@ -27,7 +32,8 @@ let failed = 0;
 const wanted = Object.entries(STORIES).filter(([name]) => name.includes(process.argv[2] ?? ""));
 for (const [name, story] of wanted) {
   const started = performance.now();
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-US" });
+  const locale = story.locale ?? "en-US";
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale });
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const messages = [];

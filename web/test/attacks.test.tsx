@@ -2,8 +2,7 @@
 // Hostile texts of models and users become texts. The stories open the same attacks in a real browser.
 
 import { readFileSync } from "node:fs";
-import { act } from "react";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { parseCsv } from "../src/view/files/csv";
 import { FilesPanel } from "../src/view/files/FilesPanel";
 import { parseCitations } from "../src/view/markdown/citations";
@@ -85,8 +84,6 @@ test.each([...attacks.markdown, ...attacks.html, ...attacks.svg, ...attacks.csv]
       <Sources citations={surroundings.citations} sources={new Map()} chosen={null} />
     </SurroundingsContext>,
   );
-  // Formulas and colours of code are loaded with their first use.
-  await act(() => vi.dynamicImportSettled());
   expect(dangersIn(page.element)).toEqual([]);
 });
 

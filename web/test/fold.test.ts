@@ -57,6 +57,14 @@ describe("streams of real runs", () => {
     expect(completed?.kind === "message" && completed.text.startsWith(draft?.text ?? "?")).toBe(true);
   });
 
+  it("names the files of a question", async () => {
+    const [started] = events(await readStream("answer"));
+    if (started?.kind !== "entry" || started.entry.type !== "run.started") throw new Error("no start");
+    expect(fold([started]).attachments).toEqual([]);
+    const entry = { ...started.entry, attachments: ["a.csv", "b.csv"] };
+    expect(fold([{ kind: "entry", entry }]).attachments).toEqual(["a.csv", "b.csv"]);
+  });
+
   it("has a lane for each agent of a plan, with its own costs", async () => {
     const run = fold(events(await readStream("plan")));
     const lanes = [...run.lanes.values()];

@@ -30,6 +30,8 @@ export class TestPage {
   readonly element = document.createElement("div");
   /** The actions of the reader, oldest first. */
   readonly calls: Called[] = [];
+  /** The results of actions that have one. */
+  readonly results = new Map<keyof Actions, unknown>();
   readonly #root = createRoot(this.element);
   readonly #listeners = new Set<() => void>();
   readonly #language: PageLanguage;
@@ -46,20 +48,25 @@ export class TestPage {
 
   async show(view: ReactNode): Promise<void> {
     const actions = new Proxy({} as Actions, {
-      get: (_, name: keyof Actions) => (...given: unknown[]) => void this.calls.push([name, ...given]),
+      get: (_, name: keyof Actions) => (...given: unknown[]) => {
+        if (this.results.has(name)) return Promise.resolve(this.results.get(name));
+        this.calls.push([name, ...given]);
+      },
     });
     const subscribe = (listener: () => void) => {
       this.#listeners.add(listener);
       return () => this.#listeners.delete(listener);
     };
     const store = { getState: () => this.#state, subscribe, actions };
-    await act(() =>
+    await act(async () => {
       this.#root.render(
         <LanguageContext value={this.#language}>
           <StoreContext value={store}>{view}</StoreContext>
         </LanguageContext>,
-      ),
-    );
+      );
+      // Parts that are loaded with their first use.
+      await vi.dynamicImportSettled();
+    });
   }
 
   /** Changes parts of the conversation. */

@@ -41,6 +41,7 @@ afterEach(async () => {
 async function edit(): Promise<{ page: TestPage; closed: () => boolean }> {
   const page = new TestPage({ turns: [turnWith(run)] });
   opened.push(page);
+  page.results.set("readPlanVersion", 3);
   let isClosed = false;
   await page.show(<PlanDialog onClose={() => (isClosed = true)} />);
   return { page, closed: () => isClosed };
@@ -59,8 +60,8 @@ test("steps are changed, moved and removed, and begun ones keep their text", asy
   await page.press("Remove step: Step 3");
   await page.press("Save");
   expect(page.calls).toEqual([
-    ["changePlan", sent(["Gold", "Compare", "Silver in euros"], ["s1", "s3", "s2"], [[], ["s1", "s2"], []]), null],
-    ["changePlan", sent(["Gold", "Compare"], ["s1", "s3"], [[], ["s1"]]), null],
+    ["changePlan", sent(["Gold", "Compare", "Silver in euros"], ["s1", "s3", "s2"], [[], ["s1", "s2"], []]), 3],
+    ["changePlan", sent(["Gold", "Compare"], ["s1", "s3"], [[], ["s1"]]), 3],
   ]);
   await page.change({ planEdit: { state: "saving" } });
   await page.change({ planEdit: { state: "saved" } });
@@ -87,6 +88,8 @@ test("a conflict shows both plans, keeps the text, and saves over the other vers
   await page.press("Take this one");
   await page.change({ planEdit: { state: "idle" } });
   expect(page.find<HTMLTextAreaElement>("Step 2").value).toBe("Theirs");
+  await page.press("Save");
+  expect(page.calls.at(-1)?.[2]).toBe(4);
 });
 
 test("a conflict of the server becomes a state of the page, and other errors do", async () => {

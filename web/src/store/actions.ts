@@ -45,7 +45,9 @@ export interface Actions {
   respond(request: string, decision: Decision, comment?: string): void;
   /** Responds to all open requests of a group with `confirm` or `skip`. */
   respondGroup(group: string, decision: Decision): void;
-  /** Replaces the steps that have not begun. `version` is null for the newest version. */
+  /** Returns the version of the newest run's plan; null if it cannot be read. */
+  readPlanVersion(): Promise<number | null>;
+  /** Replaces the steps that have not begun. `version` is the version that was edited; null for the newest one. */
   changePlan(steps: readonly StepRequest[], version: number | null): void;
   closePlanEdit(): void;
   /** Reads the budget of the newest run again. */

@@ -11,6 +11,7 @@ export function emptyRun(id: string): Run {
     id,
     session: "",
     question: "",
+    attachments: [],
     mode: "",
     outputStyle: null,
     warnings: [],

@@ -139,6 +139,7 @@ class Fold {
           ...this.run,
           session: entry.session,
           question: entry.question,
+          attachments: entry.attachments ?? [],
           mode: entry.mode,
           outputStyle: entry.output_style ?? null,
           warnings: entry.warnings ?? [],

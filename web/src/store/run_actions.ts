@@ -92,7 +92,7 @@ export async function changePlan(
   if (run === null) return;
   open.update({ planEdit: { state: "saving" } });
   try {
-    const known = version ?? (await planVersion(routes, run));
+    const known = version ?? (await readPlanVersion(routes, open)) ?? 0;
     await routes.changePlan(run, { version: known, steps: [...steps] });
     open.update({ planEdit: { state: "saved" } });
     open.wake();
@@ -105,7 +105,9 @@ export async function changePlan(
   }
 }
 
-async function planVersion(routes: Routes, run: string): Promise<number> {
-  const body = await routes.run(run);
-  return "plan_version" in body ? (body.plan_version ?? 0) : 0;
+/** Returns the version of the newest run's plan; null without a run at work. */
+export async function readPlanVersion(routes: Routes, open: OpenConversation): Promise<number | null> {
+  if (open.activeRun === null) return null;
+  const body = await routes.run(open.activeRun);
+  return "plan_version" in body ? (body.plan_version ?? null) : null;
 }

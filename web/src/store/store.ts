@@ -10,7 +10,7 @@ import { Conversations, EMPTY_LIST } from "./conversation_list";
 import { Drafts, EMPTY_DRAFT } from "./drafts";
 import { OpenConversation } from "./open_conversation";
 import { formatAddress, parseAddress } from "./route";
-import { changePlan, continueRun, respond, sendMessage, stop } from "./run_actions";
+import { changePlan, continueRun, readPlanVersion, respond, sendMessage, stop } from "./run_actions";
 import { StateCell } from "./state";
 import type { Actions, AuditLine, Draft, HumanChoice, PageConfig, PageState, SignIn, Store, Upload } from "./types";
 import { Uploads } from "./uploads";
@@ -336,6 +336,7 @@ class PageStore implements Store {
         withOpen((open) => respond(this.#routes, open, request, decision, comment)),
       respondGroup: (group, decision) =>
         withOpen((open) => respond(this.#routes, open, group, decision, undefined)),
+      readPlanVersion: async () => (this.#open ? readPlanVersion(this.#routes, this.#open).catch(() => null) : null),
       changePlan: (steps, version) => withOpen((open) => changePlan(this.#routes, open, steps, version)),
       closePlanEdit: () => this.#open?.update({ planEdit: { state: "idle" } }),
       refreshBudget: () => withOpen((open) => open.readBudget()),

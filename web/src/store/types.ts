@@ -40,6 +40,8 @@ export interface Run {
   readonly id: string;
   readonly session: string;
   readonly question: string;
+  /** The names of the files that came with the question. */
+  readonly attachments: readonly string[];
   readonly mode: string;
   readonly outputStyle: OutputStyle | null;
   readonly warnings: readonly string[];

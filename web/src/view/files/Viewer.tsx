@@ -13,6 +13,7 @@ import { Csv } from "./Csv";
 import { HtmlFrame } from "./HtmlFrame";
 import { kindOfFile, languageOf } from "./kinds";
 import styles from "./files.module.css";
+import { Workbook } from "./Workbook";
 
 /** The most bytes of a text that are read. */
 const MOST_TEXT = 2_000_000;
@@ -49,6 +50,8 @@ export function Viewer({ file, onClose }: { file: SessionFile; onClose: () => vo
           </div>
         ) : kind === "other" || kind === "pdf" ? (
           <p className={styles.state}>{words.files.noView}</p>
+        ) : kind === "workbook" ? (
+          <Workbook url={file.download_url} />
         ) : (
           <TextFile file={file} />
         )}

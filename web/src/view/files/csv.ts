@@ -1,6 +1,7 @@
 /** Tables in CSV. */
 
-export interface CsvTable {
+/** A table as texts; the first row names the columns. */
+export interface TextTable {
   readonly rows: readonly (readonly string[])[];
   readonly isCut: boolean;
 }
@@ -8,7 +9,7 @@ export interface CsvTable {
 /** The most rows that are shown. */
 export const MOST_ROWS = 100_000;
 /** The most columns that are shown. */
-const MOST_COLUMNS = 200;
+export const MOST_COLUMNS = 200;
 
 function separatorOf(text: string): string {
   const line = text.slice(0, 4_000).split(/\r?\n/, 1)[0] ?? "";
@@ -17,7 +18,7 @@ function separatorOf(text: string): string {
 }
 
 /** Reads rows of a text, with quotes as in RFC 4180. */
-export function parseCsv(source: string): CsvTable {
+export function parseCsv(source: string): TextTable {
   const text = source.replace(/^\ufeff/, "");
   const separator = separatorOf(text);
   const rows: string[][] = [];

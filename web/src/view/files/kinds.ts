@@ -2,7 +2,7 @@
 
 import type { SessionFile } from "../../store/types";
 
-export type FileKind = "markdown" | "text" | "code" | "image" | "csv" | "html" | "pdf" | "other";
+export type FileKind = "markdown" | "text" | "code" | "image" | "csv" | "workbook" | "html" | "pdf" | "other";
 
 const CODE: Readonly<Record<string, string>> = {
   py: "python",
@@ -26,6 +26,8 @@ const CODE: Readonly<Record<string, string>> = {
   diff: "diff",
 };
 
+const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
 export const endingOf = (name: string): string => (/\.([^.]{1,8})$/.exec(name)?.[1] ?? "").toLowerCase();
 
 export function kindOfFile(file: SessionFile): FileKind {
@@ -36,6 +38,7 @@ export function kindOfFile(file: SessionFile): FileKind {
   if (/^image\/(png|jpeg|gif|webp|svg\+xml)$/.test(type)) return "image";
   if (type === "text/markdown" || ending === "md") return "markdown";
   if (type === "text/csv" || ending === "csv" || ending === "tsv") return "csv";
+  if (type === XLSX || ending === "xlsx") return "workbook";
   if (CODE[ending]) return "code";
   if (type.startsWith("text/") || type === "application/json") return "text";
   return "other";

@@ -19,6 +19,8 @@ export function PlanDialog({ onClose }: { onClose: () => void }): ReactNode {
   const edit = usePage((state) => conversationOf(state)?.planEdit);
   const [base, setBase] = useState(() => toEditSteps(current));
   const [steps, setSteps] = useState(base);
+  /** The version that was edited: a save over a newer one is a conflict. */
+  const [version, setVersion] = useState<number | null>(null);
   const wasSaving = useRef(false);
   const isSaving = edit?.state === "saving";
 
@@ -29,6 +31,9 @@ export function PlanDialog({ onClose }: { onClose: () => void }): ReactNode {
       onClose();
     }
   }, [isSaving, edit?.state, actions, onClose]);
+  useEffect(() => {
+    void actions.readPlanVersion().then(setVersion);
+  }, [actions]);
   // Steps that begin meanwhile keep the text of the run.
   const live = useMemo(() => mergeBegun(steps, current), [steps, current]);
 
@@ -36,7 +41,7 @@ export function PlanDialog({ onClose }: { onClose: () => void }): ReactNode {
     actions.closePlanEdit();
     onClose();
   };
-  const save = (version: number | null): void => actions.changePlan(live.map(toRequest), version);
+  const save = (): void => actions.changePlan(live.map(toRequest), conflict ? conflict.version : version);
   const isWrong = live.length === 0 || live.some((step) => !step.details.trim());
   const conflict = edit?.state === "conflict" ? edit : null;
   return (
@@ -73,6 +78,7 @@ export function PlanDialog({ onClose }: { onClose: () => void }): ReactNode {
               const theirs = toEditSteps(conflict.plan.steps);
               setBase(theirs);
               setSteps(theirs);
+              setVersion(conflict.version);
               actions.closePlanEdit();
             }}
           >
@@ -83,7 +89,7 @@ export function PlanDialog({ onClose }: { onClose: () => void }): ReactNode {
           type="button"
           className={`${parts.button} ${parts.go}`}
           disabled={isWrong || isSaving}
-          onClick={() => save(conflict ? conflict.version : null)}
+          onClick={save}
         >
           {isSaving ? words.plan.saving : conflict ? words.plan.keepYours : words.page.save}
         </button>

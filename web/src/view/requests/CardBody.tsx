@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { HumanRequest } from "../../store/types";
 import { useLanguage, useWords } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
@@ -7,9 +7,11 @@ import parts from "../parts/parts.module.css";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { Hidden } from "./Fields";
 import { type RequestKind, schemaOf } from "./kinds";
-import { PlanArguments } from "./PlanArguments";
 import styles from "./requests.module.css";
 import { isObject, type JsonObject } from "./schema";
+
+/** The editor of plans is loaded with the first plan to approve. */
+const PlanArguments = lazy(() => import("./PlanArguments").then(({ PlanArguments: view }) => ({ default: view })));
 
 interface CardBodyProps {
   readonly kind: RequestKind;
@@ -29,7 +31,11 @@ export function CardBody({ kind, request, value, onChange, onWrong, answer, onAn
     case "call":
       if (kind === "ask") return <Questions parameters={request.arguments} answer={answer} onAnswer={onAnswer} />;
       if (kind === "plan")
-        return <PlanArguments value={value} original={request.arguments} onChange={onChange} onWrong={onWrong} />;
+        return (
+          <Suspense>
+            <PlanArguments value={value} original={request.arguments} onChange={onChange} onWrong={onWrong} />
+          </Suspense>
+        );
       return (
         <ArgumentsForm
           original={request.arguments}

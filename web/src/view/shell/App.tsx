@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from "react";
 import { isLoaded, LanguageContext, loadWords, preferredLanguage, useWords } from "../../words";
 import { DropZone } from "../input/DropZone";
 import { Dialog } from "../parts/Dialog";
@@ -12,6 +12,8 @@ import { useMedia } from "./media";
 import { Notices } from "./Notices";
 import styles from "./shell.module.css";
 import { SignIn } from "./SignIn";
+
+const Palette = lazy(() => import("./Palette").then(({ Palette: view }) => ({ default: view })));
 
 /** One column below this width. */
 export const NARROW = "(max-width: 1079px)";
@@ -39,7 +41,10 @@ function Page(): ReactNode {
   const isNarrow = useMedia(NARROW);
   const [isMenuOpen, setIsMenuOpen] = useState(false);
   const [hasKeys, setHasKeys] = useState(false);
-  usePageKeys({ onKeys: () => setHasKeys(true) });
+  const [hasPalette, setHasPalette] = useState(false);
+  const onKeys = useCallback(() => setHasKeys(true), []);
+  const onPalette = useCallback(() => setHasPalette(true), []);
+  usePageKeys({ onKeys, onPalette });
   if (config.state === "failed") {
     return (
       <main className={styles.alone}>
@@ -68,6 +73,9 @@ function Page(): ReactNode {
       <Notices />
       <DropZone />
       <Announcer />
+      <Suspense>
+        {hasPalette ? <Palette onKeys={onKeys} onClose={() => setHasPalette(false)} /> : null}
+      </Suspense>
       {hasKeys ? <KeysDialog onClose={() => setHasKeys(false)} /> : null}
     </div>
   );

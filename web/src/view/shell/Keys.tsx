@@ -6,7 +6,7 @@ import { showNextRequest } from "./requestFocus";
 import styles from "./shell.module.css";
 
 /** The keys of the page. Letters alone have no meaning, so that they cannot be pressed by accident. */
-export function usePageKeys({ onKeys }: { onKeys: () => void }): void {
+export function usePageKeys({ onKeys, onPalette }: { onKeys: () => void; onPalette: () => void }): void {
   const actions = useActions();
   const run = usePage(newestRun);
   useEffect(() => {
@@ -16,21 +16,27 @@ export function usePageKeys({ onKeys }: { onKeys: () => void }): void {
       const isControl = event.ctrlKey || event.metaKey;
       if (event.key === "?" && !isTyping && !isControl) onKeys();
       else if (event.key === "/" && !isTyping && !isControl) focusKey("box");
-      else if (isControl && event.key.toLowerCase() === "k") focusKey("search");
+      else if (isControl && event.key.toLowerCase() === "k") onPalette();
       else if (isControl && event.shiftKey && event.key.toLowerCase() === "o") actions.open(null);
       else if (isControl && event.key === ".") actions.stop();
       else if (event.altKey && event.code === "KeyR") showNextRequest(openRequests(run));
-      else if (event.altKey && event.code === "KeyP") document.querySelector<HTMLElement>("[data-key=panel]")?.click();
+      else if (event.altKey && event.code === "KeyP") togglePanel();
       else return;
       event.preventDefault();
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
-  }, [actions, run, onKeys]);
+  }, [actions, run, onKeys, onPalette]);
 }
 
-function focusKey(key: string): void {
+/** Moves the focus to a part of the page. */
+export function focusKey(key: string): void {
   document.querySelector<HTMLElement>(`[data-key=${key}]`)?.focus();
+}
+
+/** Shows or hides the panel, if the conversation has one. */
+export function togglePanel(): void {
+  document.querySelector<HTMLElement>("[data-key=panel]")?.click();
 }
 
 export function KeysDialog({ onClose }: { onClose: () => void }): ReactNode {
@@ -39,7 +45,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }): ReactNode {
     [words.keys.send, "Enter"],
     [words.keys.newLine, "Shift Enter"],
     [words.keys.newQuestion, "Ctrl Shift O"],
-    [words.keys.search, "Ctrl K"],
+    [words.keys.palette, "Ctrl K"],
     [words.keys.box, "/"],
     [words.keys.stop, "Ctrl ."],
     [words.keys.nextRequest, "Alt R"],

@@ -13,6 +13,8 @@ export function Question({ turn }: { turn: Turn }): ReactNode {
   const words = useWords();
   const [isWhole, setIsWhole] = useState(false);
   const text = turn.question;
+  // A question sent from this page names its files itself; later its run does.
+  const attachments = turn.attachments.length > 0 ? turn.attachments : (turn.detail?.attachments ?? []);
   const isCut = text !== null && text.length > FIRST_PART && !isWhole;
   return (
     <section className={styles.questionRow} aria-label={turn.user ? words.talk.guest(turn.user) : words.talk.you}>
@@ -29,9 +31,9 @@ export function Question({ turn }: { turn: Turn }): ReactNode {
           {words.talk.showAll}
         </button>
       ) : null}
-      {turn.attachments.length > 0 ? (
+      {attachments.length > 0 ? (
         <div className={styles.chips}>
-          {turn.attachments.map((name) => (
+          {attachments.map((name) => (
             <Attachment key={name} name={name} />
           ))}
         </div>

@@ -5,6 +5,7 @@ import { useWords } from "../../words";
 import { Icon } from "../parts/Icon";
 import parts from "../parts/parts.module.css";
 import { useActions } from "../store";
+import { useIsPrinting } from "../shell/media";
 import { focusCard, setRequestShower } from "../shell/requestFocus";
 import { RowView } from "./RowView";
 import { RowMaker } from "./rows";
@@ -41,6 +42,7 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
   const questionIndex = useRef(question);
   questionIndex.current = question;
   const shifts = useOlderRows(oldest);
+  const isPrinting = useIsPrinting();
 
   /** Leaves room below the newest question, so that it can be at the top. */
   const fit = useCallback((): void => {
@@ -105,16 +107,20 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
             </button>
           ) : null}
           <div ref={inner}>
-            <Virtualizer
-              ref={list}
-              scrollRef={scroller}
-              data={rows}
-              shift={shifts}
-              bufferSize={600}
-              startMargin={conversation.hasOlderTurns ? 34 : 0}
-            >
-              {(row) => <RowView key={row.key} row={row} onOpenLane={onOpenLane} />}
-            </Virtualizer>
+            {isPrinting ? (
+              rows.map((row) => <RowView key={row.key} row={row} onOpenLane={onOpenLane} />)
+            ) : (
+              <Virtualizer
+                ref={list}
+                scrollRef={scroller}
+                data={rows}
+                shift={shifts}
+                bufferSize={600}
+                startMargin={conversation.hasOlderTurns ? 34 : 0}
+              >
+                {(row) => <RowView key={row.key} row={row} onOpenLane={onOpenLane} />}
+              </Virtualizer>
+            )}
           </div>
           <div ref={spacer} aria-hidden="true" />
         </div>

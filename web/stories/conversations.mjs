@@ -1,56 +1,12 @@
-// Stories of the page in a real browser, against `cargo dev` and a scripted model. No story sleeps: each waits for
+// Stories of conversations in a real browser, against `cargo dev` and a scripted model. No story sleeps: each waits for
 // what a user would wait for.
 
 import assert from "node:assert/strict";
 import { Gate } from "./model.mjs";
+import { ask, askMe, box, card, complete, conversation, decide, ended, stop, textOf, WRITE } from "./steps.mjs";
 import { System } from "./system.mjs";
 
-const box = (page) => page.getByRole("textbox", { name: "Your question" });
-const conversation = (page) => page.getByRole("main");
-const stop = (page) => page.getByRole("button", { name: "Stop", exact: true });
-const card = (page, text) => page.locator("section[data-request]").filter({ hasText: text });
-
-async function ask(page, question) {
-  await box(page).fill(question);
-  await box(page).press("Enter");
-}
-
-/** Waits until the answer has ended: the box asks the next question. */
-async function ended(page) {
-  await page.getByPlaceholder("Ask the next question").waitFor();
-}
-
-/** Waits until the newest run is shown in full, to its time and cost. A reload shows the answer before that. */
-async function complete(page) {
-  await ended(page);
-  await conversation(page).getByText(/^Took /).waitFor();
-}
-
-/** Turns on the requests of a question before calls with a risk. */
-async function askBeforeCalls(page) {
-  await page.getByRole("button", { name: "Asks nothing" }).click();
-  await page.getByText("before risky calls").click();
-  await page.keyboard.press("Escape");
-}
-
-/** Presses a button of a card. A card takes no click right after it appeared, so the click is repeated. */
-async function decide(request, name) {
-  const button = request.getByRole("button", { name, exact: true });
-  await button.waitFor();
-  for (let attempt = 0; attempt < 30; attempt += 1) {
-    await button.click({ timeout: 2_000 }).catch(() => undefined);
-    const isTaken = await request.waitFor({ state: "detached", timeout: 2_000 }).then(() => true, () => false);
-    if (isTaken) return;
-  }
-  throw new Error(`the request does not take ${name}`);
-}
-
-/** The words of the conversation, on one line. */
-const textOf = async (page) => (await conversation(page).innerText()).replace(/\s+/g, " ");
-
-const WRITE = { command: "upload", filename: "note.md", description: "A note", content: "Green tea is green." };
-
-export const STORIES = {
+export const CONVERSATIONS = {
   async answer_streams_and_has_an_address({ page, model, system }) {
     const gate = new Gate();
     model.on("Which tea", { reasoning: "I think of teas." }, "Green tea is **green**.\n\nBlack", gate, " tea is black.");
@@ -127,7 +83,7 @@ export const STORIES = {
     model.on("Write a note", "I write it down.", { tool: "file_tool", arguments: WRITE });
     model.on("Write a note", "It is in tea.md.");
     await page.goto(system.url);
-    await askBeforeCalls(page);
+    await askMe(page, "before risky calls");
     await ask(page, "Write a note");
     const request = card(page, "write a file");
     await request.waitFor();
@@ -150,7 +106,7 @@ export const STORIES = {
     model.on("Write another note", { tool: "file_tool", arguments: WRITE });
     model.on("Write another note", "I left it.");
     await page.goto(system.url);
-    await askBeforeCalls(page);
+    await askMe(page, "before risky calls");
     await ask(page, "Write another note");
     await card(page, "write a file").waitFor();
     await page.reload();
@@ -174,6 +130,11 @@ export const STORIES = {
     await ask(page, "What is in it?");
     await conversation(page).getByText("A table of teas.").waitFor();
     await ended(page);
+    // The question still has its file after a reload.
+    await page.reload();
+    await complete(page);
+    const asked = conversation(page).getByRole("region", { name: "You asked" });
+    await asked.getByRole("button", { name: "teas.csv" }).waitFor();
     const request = JSON.stringify(model.requests.at(-1));
     assert.match(request, /teas\.csv/);
   },

@@ -1,0 +1,148 @@
+// Stories of other ways to use the page: by keyboard alone, in Chinese with an input method, on paper.
+
+import assert from "node:assert/strict";
+import { ask, box, card, conversation, ended, stop, WRITE } from "./steps.mjs";
+import { Gate } from "./model.mjs";
+
+/** Presses Tab until an element has the focus. */
+async function tabTo(page, locator, key = "Tab") {
+  await locator.waitFor();
+  for (let count = 0; count < 80; count += 1) {
+    if (await locator.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press(key);
+  }
+  throw new Error(`${locator} is not in the order of the keyboard`);
+}
+
+/** Presses Enter on the element with the focus until the request is gone: a card takes no key right after it appeared. */
+async function enterUntilGone(page, request) {
+  for (let attempt = 0; attempt < 30; attempt += 1) {
+    await page.keyboard.press("Enter");
+    const isTaken = await request.waitFor({ state: "detached", timeout: 2_000 }).then(() => true, () => false);
+    if (isTaken) return;
+  }
+  throw new Error("the request takes no key");
+}
+
+export const ACCESS = {
+  async everything_is_done_by_keyboard_alone({ page, model, system }) {
+    const gate = new Gate();
+    model.on("Note it down", "I write.", { tool: "file_tool", arguments: WRITE });
+    model.on("Note it down", "It is in cha.md.");
+    model.on("Never end", "So much", gate);
+    await page.goto(system.url);
+    await box(page).waitFor();
+    // The occasions to ask on.
+    await tabTo(page, page.getByRole("button", { name: "Asks nothing" }));
+    await page.keyboard.press("Enter");
+    const occasion = page.getByRole("menuitemcheckbox", { name: "before risky calls" });
+    await occasion.waitFor();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Escape");
+    await occasion.waitFor({ state: "hidden" });
+    // The question, and its request with a changed argument.
+    await tabTo(page, box(page), "Shift+Tab");
+    await page.keyboard.type("Note it down");
+    await page.keyboard.press("Enter");
+    const request = card(page, "write a file");
+    await request.waitFor();
+    await page.keyboard.press("Alt+KeyR");
+    await tabTo(page, request.getByRole("textbox", { name: "filename" }));
+    await page.keyboard.press("Control+KeyA");
+    await page.keyboard.type("cha.md");
+    await tabTo(page, request.getByRole("button", { name: "Allow with changes" }));
+    await enterUntilGone(page, request);
+    await conversation(page).getByText("It is in cha.md.").waitFor();
+    await ended(page);
+    // A file opens and closes.
+    await tabTo(page, conversation(page).getByRole("button", { name: "cha.md" }).last());
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").getByText("Green tea is green.").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    // The palette asks a new question and comes back.
+    await page.keyboard.press("Control+KeyK");
+    const palette = page.getByRole("dialog");
+    await palette.getByRole("combobox").waitFor();
+    await page.keyboard.type("new question");
+    await palette.getByRole("option", { name: "New question" }).waitFor();
+    await page.keyboard.press("Enter");
+    await palette.waitFor({ state: "hidden" });
+    await page.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+    await page.keyboard.press("Control+KeyK");
+    await palette.getByRole("combobox").waitFor();
+    await page.keyboard.type("note it");
+    await palette.getByRole("option", { name: "Note it down" }).waitFor();
+    await page.keyboard.press("Enter");
+    await conversation(page).getByText("It is in cha.md.").waitFor();
+    await ended(page);
+    // A run is stopped, and the keys are shown.
+    await page.keyboard.press("/");
+    await page.keyboard.type("Never end");
+    await page.keyboard.press("Enter");
+    await gate.reached;
+    await stop(page).waitFor();
+    await page.keyboard.press("Control+Period");
+    await conversation(page).getByText("Stopped. Everything written so far is kept.").waitFor();
+    gate.open();
+    await tabTo(page, page.getByRole("button", { name: "Add files" }));
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("Actions and conversations").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+  },
+
+  chinese_reader_has_chinese_words_and_the_input_method_keeps_its_enter: Object.assign(
+    async ({ page, model, system }) => {
+      model.on("哪种茶是绿的", "绿茶是**绿**的。");
+      await page.goto(system.url);
+      const box = page.getByRole("textbox", { name: "您的问题" });
+      await box.waitFor();
+      assert.equal(await page.evaluate(() => document.documentElement.lang), "zh-CN");
+      assert.doesNotMatch(await page.locator("body").innerText(), /\b(?:the|you|question|conversation)\b/i);
+      await box.focus();
+      const keyboard = await page.context().newCDPSession(page);
+      const word = "哪种茶是绿的";
+      await keyboard.send("Input.imeSetComposition", { text: word, selectionStart: word.length, selectionEnd: word.length });
+      // Enter ends the word of the input method: its key code is 229.
+      for (const type of ["rawKeyDown", "keyUp"]) {
+        await keyboard.send("Input.dispatchKeyEvent", { type, key: "Enter", code: "Enter", windowsVirtualKeyCode: 229 });
+      }
+      await keyboard.send("Input.insertText", { text: word });
+      assert.equal(await box.inputValue(), word);
+      assert.doesNotMatch(page.url(), /\/s\//);
+      await box.press("Enter");
+      await conversation(page).getByText("绿茶是绿的。").waitFor();
+      await page.getByPlaceholder("提出下一个问题").waitFor();
+      assert.match(page.url(), /\/s\//);
+    },
+    { locale: "zh-CN" },
+  ),
+
+  async long_answer_is_printed_as_a_whole_without_controls({ page, model, system }) {
+    const paragraphs = Array.from({ length: 200 }, (_, index) => `Paragraph ${index + 1} of the report.`);
+    model.on("Print this", `${paragraphs.join("\n\n")}\n\n## Sources\n\n- [1] [A page](https://example.org/tea)`);
+    await page.goto(system.url);
+    await ask(page, "Print this");
+    await conversation(page).getByText("Paragraph 1 of the report.").waitFor();
+    await ended(page);
+    // On the screen, only what can be seen is in the document.
+    assert.equal(await conversation(page).getByText("Paragraph 200 of the report.").count(), 0);
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    for (const text of ["Print this", "Paragraph 1 of the report.", "Paragraph 200 of the report.", "A page"]) {
+      assert.equal(await conversation(page).getByText(text, { exact: true }).last().isVisible(), true, text);
+    }
+    // Only the numbers of sources are buttons.
+    const controls = page.locator("button:visible, textarea:visible, nav:visible, aside:visible").filter({ hasNotText: /^\d+$/ });
+    assert.deepEqual(await controls.evaluateAll((found) => found.map((element) => element.outerHTML.slice(0, 200))), []);
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    assert.ok(height > 4_000, `the page is only ${height} pixels high`);
+    const paper = await page.pdf({ format: "A4" });
+    assert.ok(paper.subarray(0, 5).toString() === "%PDF-");
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    await page.emulateMedia({ media: "screen" });
+    await conversation(page).getByText("Paragraph 200 of the report.").waitFor({ state: "detached" });
+  },
+};

@@ -1,0 +1,123 @@
+// Stories of requests: what a run asks its user, and what it does with the response.
+
+import assert from "node:assert/strict";
+import { Gate } from "./model.mjs";
+import { ask, askMe, card, conversation, decide, ended } from "./steps.mjs";
+import { System } from "./system.mjs";
+
+export const PEOPLE = {
+  async question_of_the_model_is_answered_in_words({ page, model, system }) {
+    const questions = ["Which metal?", "In which currency?"];
+    model.on("Note the price", "It may be either.", { tool: "ask_user", arguments: { questions } });
+    model.on("Note the price", "Nine euros.");
+    await page.goto(system.url);
+    await askMe(page, "when something is unclear");
+    await ask(page, "Note the price");
+    const request = card(page, "The run asks you");
+    for (const question of questions) await request.getByText(question).waitFor();
+    await request.getByRole("textbox", { name: "Your answer" }).fill("Copper, in euros");
+    // What was typed is still there after the card was out of sight.
+    await page.getByRole("button", { name: "New question" }).click();
+    await page.goBack();
+    assert.equal(await request.getByRole("textbox", { name: "Your answer" }).inputValue(), "Copper, in euros");
+    await decide(request, "Answer");
+    await conversation(page).getByText("Nine euros.").waitFor();
+    await ended(page);
+    await conversation(page).getByText("Answered in words by you").waitFor();
+    assert.match(JSON.stringify(model.requests.at(-1)), /Copper, in euros/);
+  },
+
+  async plan_and_results_of_steps_are_reviewed({ page, after }) {
+    const system = await System.start({});
+    after(() => system.close());
+    await page.goto(system.url);
+    await page.getByRole("button", { name: /Compare the three regions/ }).click();
+    await page.getByText("238 B").waitFor();
+    await askMe(page, "before a plan starts", "after each step");
+    await page.getByRole("textbox", { name: "Your question" }).press("Enter");
+    const panel = page.getByRole("complementary");
+    await decide(card(page, "Start this plan?"), "Start");
+    await decide(card(page, "Accept this result?"), "Accept");
+    await panel.getByText("3 at once").waitFor();
+    await page.getByText("3 requests wait for you", { exact: true }).waitFor();
+    // The results of the three, and then of their comparison.
+    for (let left = 4; left > 0; left -= 1) {
+      const waiting = conversation(page).locator("section[data-request]").first();
+      const request = await waiting.getAttribute("data-request");
+      await decide(conversation(page).locator(`[data-request="${request}"]`), "Accept");
+    }
+    await conversation(page).getByText("East grew fastest, by 55.9 % from 2021 to 2024.").waitFor();
+    await ended(page);
+  },
+
+  async used_up_budget_is_extended_by_less_than_offered({ page, model, variables, after }) {
+    const system = await System.start({ ...variables, DJINN_LIMITS__MAX_TOKENS: "1000" });
+    after(() => system.close());
+    const list = { tool: "file_tool", arguments: { command: "get", filename: "sales.csv" } };
+    model.on("How did it go", "I look.", list, { tokens: 1_100 });
+    model.on("How did it go", "It went well.");
+    await page.goto(system.url);
+    await askMe(page, "before risky calls");
+    await ask(page, "How did it go?");
+    const request = card(page, "The budget is used up. Extend it?");
+    const tokens = request.getByRole("textbox", { name: "Tokens" });
+    assert.equal(await tokens.inputValue(), "1000");
+    await tokens.fill("1001");
+    await request.getByText("Enter at most the offered amount, and more than nothing.").waitFor();
+    assert.equal(await request.getByRole("button", { name: "Extend" }).isDisabled(), true);
+    await tokens.fill("500");
+    await decide(request, "Extend");
+    await conversation(page).getByText("It went well.").waitFor();
+    await ended(page);
+  },
+
+  async interrupted_model_is_called_again({ page, model, system }) {
+    model.on("Anything new", { status: 402, message: "Insufficient Balance" });
+    model.on("Anything new", "Nothing new.");
+    await page.goto(system.url);
+    await ask(page, "Anything new?");
+    const request = card(page, "The model was interrupted. Try again?");
+    await request.getByText(/Add credit/).waitFor();
+    await decide(request, "Try again");
+    await conversation(page).getByText("Nothing new.").waitFor();
+    await ended(page);
+  },
+
+  async plan_that_somebody_else_changed_shows_both_and_keeps_what_was_typed({ page, model, system, allow }) {
+    allow(/status of 409/);
+    const gate = new Gate();
+    const steps = ["look at gold", "look at silver"];
+    const create = { command: "create", title: "Prices", steps, depends_on: [[], [1]] };
+    model.on("Prices of two metals", { tool: "planning", arguments: create });
+    model.on("look at gold", gate, "Gold is dear.");
+    model.on("mine, in euros", "Silver is 30 euros.");
+    model.on("Prices of two metals", { tool: "planning", arguments: { command: "finish" } });
+    model.on("Prices of two metals", "Gold is dear, silver is 30 euros.");
+    await page.goto(system.url);
+    await page.getByText("Plan", { exact: true }).first().click();
+    await ask(page, "Prices of two metals");
+    await gate.reached;
+    const panel = page.getByRole("complementary");
+    await panel.getByRole("button", { name: "Edit plan" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Step 2", exact: true }).fill("look at silver, mine, in euros");
+    const session = page.url().split("/s/")[1];
+    const { turns } = await (await fetch(`${system.url}/sessions/${session}`)).json();
+    const path = `${system.url}/runs/${turns[0].run}`;
+    const { plan, plan_version } = await (await fetch(path)).json();
+    const theirs = plan.steps.map(({ id, depends_on }, index) => ({ id, depends_on, details: index === 1 ? "theirs" : steps[0] }));
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ version: plan_version, steps: theirs });
+    // The dialog has read the first version, so its own change comes too late.
+    const changed = await fetch(`${path}/plan`, { method: "PATCH", headers, body });
+    assert.equal(changed.ok, true, await changed.text());
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await dialog.getByText("Somebody changed the plan meanwhile.").waitFor();
+    await dialog.getByText("theirs").waitFor();
+    await dialog.getByRole("button", { name: "Save mine over it" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    gate.open();
+    await conversation(page).getByText("Gold is dear, silver is 30 euros.").waitFor();
+    await ended(page);
+  },
+};

@@ -1,0 +1,49 @@
+// The steps of stories: where things are on the page, and what users do there.
+
+/** The box for questions. */
+export const box = (page) => page.getByRole("textbox", { name: "Your question" });
+export const conversation = (page) => page.getByRole("main");
+export const stop = (page) => page.getByRole("button", { name: "Stop", exact: true });
+/** A request that waits, by a text in it. */
+export const card = (page, text) => page.locator("section[data-request]").filter({ hasText: text });
+
+export async function ask(page, question) {
+  await box(page).fill(question);
+  await box(page).press("Enter");
+}
+
+/** Waits until the answer has ended: the box asks the next question. */
+export async function ended(page) {
+  await page.getByPlaceholder("Ask the next question").waitFor();
+}
+
+/** Waits until the newest run is shown in full, to its time and cost. A reload shows the answer before that. */
+export async function complete(page) {
+  await ended(page);
+  await conversation(page).getByText(/^Took /).waitFor();
+}
+
+/** Turns on the requests of a question on these occasions. */
+export async function askMe(page, ...occasions) {
+  await page.getByRole("button", { name: "Asks nothing" }).click();
+  for (const occasion of occasions) await page.getByRole("menuitemcheckbox", { name: occasion }).click();
+  await page.keyboard.press("Escape");
+}
+
+/** Presses a button of a card. A card takes no click right after it appeared, so the click is repeated. */
+export async function decide(request, name) {
+  const button = request.getByRole("button", { name, exact: true });
+  await button.waitFor();
+  for (let attempt = 0; attempt < 30; attempt += 1) {
+    await button.click({ timeout: 2_000 }).catch(() => undefined);
+    const isTaken = await request.waitFor({ state: "detached", timeout: 2_000 }).then(() => true, () => false);
+    if (isTaken) return;
+  }
+  throw new Error(`the request does not take ${name}`);
+}
+
+/** The words of the conversation, on one line. */
+export const textOf = async (page) => (await conversation(page).innerText()).replace(/\s+/g, " ");
+
+/** The arguments of a call that writes a file. */
+export const WRITE = { command: "upload", filename: "note.md", description: "A note", content: "Green tea is green." };
