@@ -2,6 +2,7 @@
 // what a user would wait for.
 
 import assert from "node:assert/strict";
+import { workbook } from "../test/workbook.ts";
 import { Gate } from "./model.mjs";
 import { ask, askMe, box, card, complete, conversation, decide, ended, stop, textOf, WRITE } from "./steps.mjs";
 import { System } from "./system.mjs";
@@ -137,6 +138,28 @@ export const CONVERSATIONS = {
     await asked.getByRole("button", { name: "teas.csv" }).waitFor();
     const request = JSON.stringify(model.requests.at(-1));
     assert.match(request, /teas\.csv/);
+  },
+
+  async workbook_is_shown_as_a_table({ page, model, system }) {
+    model.on("What is in the workbook", "Teas.");
+    const rows = '<row r="1"><c t="inlineStr"><is><t>tea</t></is></c></row><row r="2"><c s="1"><v>45292</v></c></row>';
+    await page.goto(system.url);
+    await page.locator("input[type=file]").setInputFiles({
+      name: "teas.xlsx",
+      mimeType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+      buffer: Buffer.from(workbook(rows)),
+    });
+    await page.getByRole("button", { name: "Remove teas.xlsx" }).waitFor();
+    await page.getByText(/^[\d.]+ kB$/).waitFor();
+    await ask(page, "What is in the workbook?");
+    await conversation(page).getByText("Teas.").waitFor();
+    await ended(page);
+    await conversation(page).getByRole("button", { name: "teas.xlsx" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("columnheader", { name: "tea" }).waitFor();
+    await dialog.getByText("2024-01-01").waitFor();
+    await dialog.getByRole("button", { name: "Last" }).click();
+    await dialog.getByText("by formula").waitFor();
   },
 
   async message_to_a_run_at_work_is_read_by_its_next_turn({ page, model, system }) {

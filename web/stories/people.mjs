@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { Gate } from "./model.mjs";
-import { ask, askMe, card, conversation, decide, ended } from "./steps.mjs";
+import { ask, askMe, card, conversation, decide, ended, stop } from "./steps.mjs";
 import { System } from "./system.mjs";
 
 export const PEOPLE = {
@@ -81,6 +81,36 @@ export const PEOPLE = {
     await decide(request, "Try again");
     await conversation(page).getByText("Nothing new.").waitFor();
     await ended(page);
+  },
+
+  async steps_of_a_plan_are_dragged({ page, model, system }) {
+    const gate = new Gate();
+    const create = { command: "create", title: "Metals", steps: ["look at tin", "look at zinc", "look at lead"], depends_on: [[], [1], [1]] };
+    model.on("Three metals", { tool: "planning", arguments: create });
+    model.on("look at tin", gate, "Tin is cheap.");
+    await page.goto(system.url);
+    await page.getByText("Plan", { exact: true }).first().click();
+    await ask(page, "Three metals");
+    await gate.reached;
+    await page.getByRole("complementary").getByRole("button", { name: "Edit plan" }).click();
+    const dialog = page.getByRole("dialog");
+    const details = (number) => dialog.getByRole("textbox", { name: `Step ${number}`, exact: true });
+    const handle = await dialog.getByTitle("Drag to move the step").nth(1).boundingBox();
+    const target = await details(2).boundingBox();
+    await page.mouse.move(handle.x + 5, handle.y + 5);
+    await page.mouse.down();
+    await page.mouse.move(target.x + 20, target.y + 2, { steps: 8 });
+    await page.mouse.up();
+    assert.equal(await details(2).inputValue(), "look at lead");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await dialog.waitFor({ state: "hidden" });
+    const session = page.url().split("/s/")[1];
+    const { turns } = await (await fetch(`${system.url}/sessions/${session}`)).json();
+    const { plan } = await (await fetch(`${system.url}/runs/${turns[0].run}`)).json();
+    assert.deepEqual(plan.steps.map((step) => step.details), ["look at tin", "look at lead", "look at zinc"]);
+    await stop(page).click();
+    await ended(page);
+    gate.open();
   },
 
   async plan_that_somebody_else_changed_shows_both_and_keeps_what_was_typed({ page, model, system, allow }) {
