@@ -1,0 +1,119 @@
+// The state of the page around the open conversation: lists, drafts, sign-in and notices.
+
+import type { ModeBody, OutputStyle } from "../wire/contract";
+import type { ErrorInfo } from "../wire/error";
+import type { Actions } from "./actions";
+import type { Conversation, Loadable } from "./types";
+
+export type Language = "en" | "zh";
+
+export interface ConversationSummary {
+  readonly session: string;
+  readonly title: string;
+  readonly startedAtMs: number;
+  readonly lastActiveAtMs: number;
+  /** Running and waiting runs are marked. */
+  readonly mark: "running" | "waiting" | null;
+}
+
+export interface ConversationList {
+  /** Newest question first. */
+  readonly items: readonly ConversationSummary[];
+  readonly hasMore: boolean;
+  readonly isLoading: boolean;
+  readonly error: ErrorInfo | null;
+  /** The search text; `items` contains the matching titles. */
+  readonly search: string;
+}
+
+export interface Upload {
+  readonly id: string;
+  /** The name on the device; the stored name after the upload. */
+  readonly name: string;
+  readonly size: number;
+  /** 0 to 1. */
+  readonly progress: number;
+  readonly state: "uploading" | "done" | "failed";
+  readonly error: ErrorInfo | null;
+}
+
+/** The content of the input box of one conversation. */
+export interface Draft {
+  readonly text: string;
+  readonly uploads: readonly Upload[];
+  readonly mode: string;
+  readonly outputStyle: OutputStyle | null;
+  readonly human: HumanChoice;
+}
+
+/** The occasions on which the run asks its user. */
+export interface HumanChoice {
+  /** Before calls with a risk. */
+  readonly risks: boolean;
+  readonly plan: boolean;
+  readonly results: boolean;
+  /** Questions of the model. */
+  readonly clarify: boolean;
+}
+
+export interface SignIn {
+  readonly kind: "none" | "key" | "iam" | "jwt";
+}
+
+/** The answer of `GET /web/config`. */
+export interface PageConfig {
+  readonly signIn: SignIn;
+  readonly language: Language;
+  /** The model is the demo, which knows only the sample questions. */
+  readonly isScriptedModel: boolean;
+  /** The largest body that the agent accepts; larger files take another way by themselves. */
+  readonly maxBodyBytes: number;
+  /** The version of the page's files at the agent. */
+  readonly version: string;
+}
+
+export type SignInState =
+  /** Not known yet. */
+  | { readonly state: "unknown" }
+  | { readonly state: "signed_in" }
+  /** A key is needed; `error` says why the last one was rejected. */
+  | { readonly state: "needs_key"; readonly error: ErrorInfo | null }
+  /** The page cannot sign in to this deployment; it explains the remedy. */
+  | { readonly state: "unsupported"; readonly kind: "iam" | "jwt" };
+
+/** The address: `#/` or `#/s/{session}`. */
+export interface Route {
+  /** Null for a new conversation. */
+  readonly session: string | null;
+}
+
+export interface PageState {
+  readonly config: Loadable<PageConfig>;
+  /** The modes that this user may start, the default one first; empty until they are read. */
+  readonly modes: readonly ModeBody[];
+  readonly signIn: SignInState;
+  readonly route: Route;
+  readonly conversations: ConversationList;
+  /** Null for a new conversation. */
+  readonly conversation: Loadable<Conversation> | null;
+  readonly draft: Draft;
+  /** Milliseconds to add to this device's clock to get the server's. */
+  readonly clockOffsetMs: number;
+  /** The browser has a network. */
+  readonly isOnline: boolean;
+  /** Errors of actions without a place of their own; newest last. */
+  readonly notices: readonly Notice[];
+  /** True if the agent has another version than the page. */
+  readonly hasNewVersion: boolean;
+}
+
+export interface Notice {
+  readonly id: string;
+  readonly error: ErrorInfo;
+}
+
+export interface Store {
+  getState(): PageState;
+  subscribe(listener: () => void): () => void;
+  readonly actions: Actions;
+}
