@@ -100,7 +100,7 @@ export const ACCESS = {
       const box = page.getByRole("textbox", { name: "您的问题" });
       await box.waitFor();
       assert.equal(await page.evaluate(() => document.documentElement.lang), "zh-CN");
-      assert.doesNotMatch(await page.locator("body").innerText(), /\b(?:the|you|question|conversation)\b/i);
+      assert.doesNotMatch(await conversation(page).innerText(), /\b(?:the|you|question|conversation)\b/i);
       await box.focus();
       const keyboard = await page.context().newCDPSession(page);
       const word = "哪种茶是绿的";

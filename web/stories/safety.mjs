@@ -119,13 +119,14 @@ export const SAFETY = {
         }
       }, batch);
       const frames = await page.locator("iframe[data-attack]").elementHandles();
-      for (const [index, handle] of frames.entries()) {
+      const attack = async (handle, index) => {
         const frame = await handle.contentFrame();
         // The preview's own style shows that it has the text.
         await frame.waitForFunction(() => document.querySelector("style")?.textContent.startsWith("html{font:16px"));
         assert.equal(await frame.evaluate(clickAll), "", batch[index]);
         assert.equal(new URL(frame.url()).pathname, "/preview.html", batch[index]);
-      }
+      };
+      await Promise.all(frames.map(attack));
       assert.deepEqual(await list(), [], `one of ${JSON.stringify(batch)}`);
     }
     await page.evaluate(() => {

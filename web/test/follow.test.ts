@@ -33,7 +33,8 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
 }
 
-type Reply = { frames?: string; error?: RequestError; type?: string; stays?: true };
+/** `until` ends a response that is open. */
+type Reply = { frames?: string; error?: RequestError; type?: string; stays?: true; until?: Promise<void> };
 
 const kept = (cursor: number, type: string) =>
   `id: run_1:${cursor}\nevent: ${type}\ndata: {"id":"e${cursor}","type":"${type}","at_ms":1}\n\n`;
@@ -61,7 +62,8 @@ class Story implements FollowerSink {
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         controller.enqueue(new TextEncoder().encode(reply.frames ?? ""));
-        if (!reply.stays) controller.close();
+        if (reply.until) void reply.until.then(() => controller.close());
+        else if (!reply.stays) controller.close();
         else signal.addEventListener("abort", () => controller.error(new Error("aborted")));
       },
     });
@@ -163,6 +165,40 @@ describe("a follower", () => {
     story.follower.onVisibility();
     await settled();
     expect(story.cursors.length).toBe(4);
+  });
+
+  it("looks again soon after a response that the run has not read yet", async () => {
+    const paused = { frames: `retry: 10000\n\n${kept(4, "human.requested")}` };
+    const story = new Story(...Array.from({ length: 20 }, () => paused));
+    story.paused = true;
+    story.follower.start();
+    await settled();
+    story.follower.wake();
+    await settled();
+    expect(story.cursors.length).toBe(2);
+    await story.world.pass(1_000);
+    expect(story.cursors.length).toBe(3);
+    // After some looks, the run is asked as seldom as before.
+    for (let look = 4; look <= 8; look += 1) await story.world.pass(15_000);
+    expect(story.cursors.length).toBe(8);
+    await story.world.pass(29_000);
+    expect(story.cursors.length).toBe(8);
+  });
+
+  it("looks again soon after a response during a connection that ends without news", async () => {
+    let end = (): void => undefined;
+    const until = new Promise<void>((resolve) => (end = resolve));
+    const asked = { frames: `retry: 10000\n\n${kept(4, "human.requested")}`, until };
+    const story = new Story(asked, { frames: kept(5, "run.ended") });
+    story.paused = true;
+    story.follower.start();
+    await settled();
+    story.follower.wake();
+    end();
+    await settled();
+    expect(story.state).toBe("waiting");
+    await story.world.pass(1_000);
+    expect(story.state).toBe("idle");
   });
 
   it("reconnects at once if a response ends beside an open request, and then more slowly", async () => {

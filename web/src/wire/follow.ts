@@ -47,6 +47,8 @@ const MIN_DELAY = 500;
 const MAX_DELAY = 15_000;
 /** The pause between two looks at a run that waits for users. */
 const PAUSED_POLL = 30_000;
+/** The looks at a waiting run that follow a response soon: the run may take a moment to read it. */
+const EAGER_LOOKS = 6;
 /** A hidden tab releases its stream after this time. */
 const HIDDEN_RELEASE = 60_000;
 
@@ -62,6 +64,8 @@ export class Follower {
   /** Attempts since the last new frame. */
   #failures = 0;
   #brokenFrames = 0;
+  /** The looks that are still due soon after a response without a new frame. */
+  #eagerLooks = 0;
   #retryMs: number | null = null;
   #isClosed = false;
   #state: Following["state"] = "idle";
@@ -90,6 +94,7 @@ export class Follower {
 
   /** Reconnects at once: after a response to a request, a message, or the return of the network. */
   wake(): void {
+    this.#eagerLooks = EAGER_LOOKS;
     if (!this.#controller && this.#state !== "released") this.start();
   }
 
@@ -145,7 +150,10 @@ export class Follower {
           const cursor = frames.at(-1)?.cursor ?? this.#cursor;
           // A response may repeat the events of the cursor, and end again: only what is new counts.
           const hasPieces = frames.some(({ event }) => event.kind === "preview" || event.kind === "progress");
-          if (cursor !== this.#cursor || hasPieces) this.#failures = 0;
+          if (cursor !== this.#cursor || hasPieces) {
+            this.#failures = 0;
+            this.#eagerLooks = 0;
+          }
           this.#cursor = cursor;
           this.#sink.onFrames(frames);
         },
@@ -175,7 +183,11 @@ export class Follower {
     // With `retry:` the run only waits. Without, another process goes on with the work beside an open request.
     if (!error && this.#retryMs !== null) {
       this.#setState({ state: "waiting" });
-      return this.#later(this.#sink.isPaused() ? Math.max(this.#retryMs, PAUSED_POLL) : this.#retryMs);
+      if (!this.#sink.isPaused()) return this.#later(this.#retryMs);
+      if (this.#eagerLooks === 0) return this.#later(Math.max(this.#retryMs, PAUSED_POLL));
+      this.#failures = EAGER_LOOKS - this.#eagerLooks;
+      this.#eagerLooks -= 1;
+      return this.#later(this.#backoff(null));
     }
     // The first reconnect after frames is immediate: the text continues in the same second.
     const delay = !error && this.#failures === 1 ? 0 : this.#backoff(error);
