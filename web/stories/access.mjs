@@ -1,7 +1,7 @@
 // Stories of other ways to use the page: by keyboard alone, in Chinese with an input method, on paper.
 
 import assert from "node:assert/strict";
-import { ask, box, card, conversation, ended, stop, WRITE } from "./steps.mjs";
+import { ask, box, card, complete, conversation, ended, stop, WRITE } from "./steps.mjs";
 import { Gate } from "./model.mjs";
 
 /** Presses Tab until an element has the focus. */
@@ -119,6 +119,31 @@ export const ACCESS = {
     },
     { locale: "zh-CN" },
   ),
+
+  async part_that_cannot_be_loaded_leaves_the_rest_of_the_page({ page, model, system, allow }) {
+    allow(/Failed to load resource|dynamically imported module/);
+    model.on("Write for later", { tool: "file_tool", arguments: WRITE });
+    model.on("Write for later", "It is written.");
+    await page.route(/\/assets\/Viewer-/, (route) => route.abort());
+    await page.goto(system.url);
+    await ask(page, "Write for later");
+    await conversation(page).getByText("It is written.").waitFor();
+    await ended(page);
+    await box(page).fill("half a thought");
+    await conversation(page).getByRole("button", { name: "note.md" }).last().click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("This part of the page could not be loaded.").waitFor();
+    await conversation(page).getByText("It is written.").waitFor();
+    await page.unroute(/\/assets\/Viewer-/);
+    await alert.getByRole("button", { name: "Reload" }).click();
+    await complete(page);
+    assert.equal(await box(page).inputValue(), "half a thought");
+    await conversation(page).getByRole("button", { name: "note.md" }).last().click();
+    await page.getByRole("dialog").getByText("Green tea is green.").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await box(page).fill("");
+  },
 
   async long_answer_is_printed_as_a_whole_without_controls({ page, model, system }) {
     const paragraphs = Array.from({ length: 200 }, (_, index) => `Paragraph ${index + 1} of the report.`);

@@ -58,15 +58,15 @@ export class TestPage {
       return () => this.#listeners.delete(listener);
     };
     const store = { getState: () => this.#state, subscribe, actions };
-    await act(async () => {
+    await act(async () =>
       this.#root.render(
         <LanguageContext value={this.#language}>
           <StoreContext value={store}>{view}</StoreContext>
         </LanguageContext>,
-      );
-      // Parts that are loaded with their first use.
-      await vi.dynamicImportSettled();
-    });
+      ),
+    );
+    // Parts that are loaded with their first use.
+    await act(async () => vi.dynamicImportSettled());
   }
 
   /** Changes parts of the conversation. */

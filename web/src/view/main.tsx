@@ -4,6 +4,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { realBrowser } from "../store/browser";
 import { createStore } from "../store/store";
+import { Boundary } from "./parts/Boundary";
 import { App } from "./shell/App";
 import { StoreContext } from "./store";
 
@@ -13,7 +14,9 @@ if (place) {
   createRoot(place).render(
     <StrictMode>
       <StoreContext value={store}>
-        <App />
+        <Boundary>
+          <App />
+        </Boundary>
       </StoreContext>
     </StrictMode>,
   );

@@ -259,6 +259,7 @@ export const en = {
     title: "That did not work",
     runFailed: "The run failed",
     open: "Open the run that blocks this",
+    part: "This part of the page could not be loaded. Reload the page; what you wrote is kept.",
   },
   input: {
     label: "Your question",

@@ -251,6 +251,7 @@ export const zh: Words = {
     retry: "重试",
     retryIn: (seconds) => `${seconds} 秒后重试`,
     title: "操作未成功",
+    part: "页面的这一部分无法加载。请重新加载页面；您写的内容会保留。",
     runFailed: "运行失败",
     open: "打开占用的运行",
   },

@@ -36,7 +36,8 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   const [edit, setEdit] = useCardEdit(`${run.id}/${request.id}/${request.digest}`);
   const { isSaying, said } = edit;
   // A text that is no value is known to this card only, so that a card shown again begins with the last value.
-  const [isWrong, setIsWrong] = useState(false);
+  // A plan is wrong until its editor has loaded: nobody approves what is not shown.
+  const [isWrong, setIsWrong] = useState(kind === "plan");
   const value: JsonObject = edit.value ?? original ?? {};
   const setIsSaying = (next: boolean): void => setEdit({ isSaying: next });
   const setSaid = (text: string): void => setEdit({ said: text });

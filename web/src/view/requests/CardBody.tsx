@@ -3,6 +3,7 @@ import type { HumanRequest } from "../../store/types";
 import { useLanguage, useWords } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
 import { Markdown } from "../markdown/Markdown";
+import { Boundary } from "../parts/Boundary";
 import parts from "../parts/parts.module.css";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { Hidden } from "./Fields";
@@ -32,9 +33,11 @@ export function CardBody({ kind, request, value, onChange, onWrong, answer, onAn
       if (kind === "ask") return <Questions parameters={request.arguments} answer={answer} onAnswer={onAnswer} />;
       if (kind === "plan")
         return (
-          <Suspense>
-            <PlanArguments value={value} original={request.arguments} onChange={onChange} onWrong={onWrong} />
-          </Suspense>
+          <Boundary>
+            <Suspense>
+              <PlanArguments value={value} original={request.arguments} onChange={onChange} onWrong={onWrong} />
+            </Suspense>
+          </Boundary>
         );
       return (
         <ArgumentsForm

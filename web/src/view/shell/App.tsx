@@ -1,6 +1,7 @@
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from "react";
 import { isLoaded, LanguageContext, loadWords, preferredLanguage, useWords } from "../../words";
 import { DropZone } from "../input/DropZone";
+import { Boundary } from "../parts/Boundary";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
 import { Rail } from "../rail/Rail";
@@ -73,9 +74,13 @@ function Page(): ReactNode {
       <Notices />
       <DropZone />
       <Announcer />
-      <Suspense>
-        {hasPalette ? <Palette onKeys={onKeys} onClose={() => setHasPalette(false)} /> : null}
-      </Suspense>
+      {hasPalette ? (
+        <Boundary>
+          <Suspense>
+            <Palette onKeys={onKeys} onClose={() => setHasPalette(false)} />
+          </Suspense>
+        </Boundary>
+      ) : null}
       {hasKeys ? <KeysDialog onClose={() => setHasKeys(false)} /> : null}
     </div>
   );

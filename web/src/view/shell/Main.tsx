@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import type { Conversation } from "../../store/types";
 import { useWords } from "../../words";
 import { OpenFileContext } from "../files/open";
@@ -6,7 +6,8 @@ import { Box } from "../input/Box";
 import input from "../input/input.module.css";
 import { parseCitations } from "../markdown/citations";
 import { SurroundingsContext, type TextSurroundings } from "../markdown/context";
-import { Panel, type PanelView } from "../panel/Panel";
+import type { PanelView } from "../panel/Panel";
+import { Boundary } from "../parts/Boundary";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
 import { Tray } from "../requests/Tray";
@@ -24,6 +25,8 @@ interface MainProps {
 }
 
 const Viewer = lazy(() => import("../files/Viewer").then(({ Viewer: view }) => ({ default: view })));
+const loadPanel = () => import("../panel/Panel").then(({ Panel: view }) => ({ default: view }));
+const Panel = lazy(loadPanel);
 const PlanDialog = lazy(() => import("../plan/PlanDialog").then(({ PlanDialog: view }) => ({ default: view })));
 
 const FIRST_VIEW: PanelView = { tab: null, lane: null, source: null };
@@ -42,6 +45,9 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
   const [panelChoice, setPanelChoice] = useState<boolean | null>(null);
   const [fileName, setFileName] = useState<string | null>(null);
   const [isEditing, setIsEditing] = useState(false);
+
+  // The panel is needed soon, but not for the first picture.
+  useEffect(() => void loadPanel().catch(() => undefined), []);
 
   // Another conversation begins with its own view.
   const [shown, setShown] = useState(session);
@@ -85,14 +91,18 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
   );
 
   const panel = conversation ? (
-    <Panel
-      conversation={conversation}
-      turn={turn}
-      citations={citations}
-      view={view}
-      onView={setView}
-      onEditPlan={() => setIsEditing(true)}
-    />
+    <Boundary>
+      <Suspense>
+        <Panel
+          conversation={conversation}
+          turn={turn}
+          citations={citations}
+          view={view}
+          onView={setView}
+          onEditPlan={() => setIsEditing(true)}
+        />
+      </Suspense>
+    </Boundary>
   ) : null;
   return (
     <SurroundingsContext value={surroundings}>
@@ -137,10 +147,12 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
             <div className={styles.panel}>{panel}</div>
           )
         ) : null}
-        <Suspense>
-          {file ? <Viewer file={file} onClose={() => setFileName(null)} /> : null}
-          {isEditing ? <PlanDialog onClose={() => setIsEditing(false)} /> : null}
-        </Suspense>
+        <Boundary>
+          <Suspense>
+            {file ? <Viewer file={file} onClose={() => setFileName(null)} /> : null}
+            {isEditing ? <PlanDialog onClose={() => setIsEditing(false)} /> : null}
+          </Suspense>
+        </Boundary>
       </OpenFileContext>
     </SurroundingsContext>
   );
