@@ -184,8 +184,11 @@ export const en = {
     modelChanged: (from: string, to: string, why: string) => `${to} continues for ${from}: ${why}`,
     modelDelayed: (time: string, why: string) => `The provider is busy; next attempt at ${time}: ${why}`,
     rejected: "The reviewer did not accept this answer; another one follows",
-    reviewed: (round: number, isAccepted: boolean, problems: readonly string[]) =>
-      [`Review ${round}: the answer is ${isAccepted ? "accepted" : "not accepted"}`, ...problems].join(" · "),
+    reviewed: (round: number, isAccepted: boolean, problems: number) =>
+      [
+        `Review ${round}: the answer is ${isAccepted ? "accepted" : "not accepted"}`,
+        ...(problems > 0 ? [plural(problems, "problem", "problems")] : []),
+      ].join(" · "),
     notReviewed: (round: number, why: string) => `Review ${round}: the answer was not judged: ${why}`,
     resumed: "Another process took over",
     compacted: (exchanges: number, turns: number) =>

@@ -180,7 +180,10 @@ export const zh: Words = {
     modelDelayed: (time, why) => `服务商繁忙，将于 ${time} 重试：${why}`,
     rejected: "评审未通过此回答，将给出新的回答",
     reviewed: (round, isAccepted, problems) =>
-      [`第 ${round} 次评审：回答${isAccepted ? "通过" : "未通过"}`, ...problems].join(" · "),
+      [
+        `第 ${round} 次评审：回答${isAccepted ? "通过" : "未通过"}`,
+        ...(problems > 0 ? [`${problems} 个问题`] : []),
+      ].join(" · "),
     notReviewed: (round, why) => `第 ${round} 次评审：未能评审回答：${why}`,
     resumed: "由另一个进程接手",
     compacted: (exchanges, turns) => `较早的内容已被归纳：${exchanges} 个问题，${turns} 个回合`,

@@ -3,6 +3,7 @@ import type { NoteRow } from "../../store/types";
 import { type PageLanguage, useLanguage, useWords, type Words } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
 import { formatTime } from "../../words/numbers";
+import { Judgement } from "./Judgement";
 import styles from "./talk.module.css";
 
 function noteText({ note }: NoteRow, words: Words, language: PageLanguage): string {
@@ -25,7 +26,7 @@ function noteText({ note }: NoteRow, words: Words, language: PageLanguage): stri
     case "reviewed": {
       const { round, isAccepted, problems, failure } = note;
       if (failure) return words.note.notReviewed(round, sentenceOfCode(failure.code, failure.detail, language));
-      return words.note.reviewed(round, isAccepted, problems);
+      return words.note.reviewed(round, isAccepted, problems.length);
     }
     case "resumed":
       return words.note.resumed;
@@ -34,13 +35,21 @@ function noteText({ note }: NoteRow, words: Words, language: PageLanguage): stri
   }
 }
 
+/** The reasons of a judgement. */
+const reasonsOf = ({ note }: NoteRow): readonly string[] => (note.type === "reviewed" ? note.problems : []);
+
+const hasFailed = ({ note }: NoteRow): boolean => note.type === "reviewed" && !note.isAccepted;
+
 /** A thin line about the run itself. */
 export function NoteLine({ note }: { note: NoteRow }): ReactNode {
   const words = useWords();
   const language = useLanguage();
+  const text = noteText(note, words, language);
+  const reasons = reasonsOf(note);
+  if (reasons.length > 0) return <Judgement head={text} reasons={reasons} hasFailed={hasFailed(note)} />;
   return (
     <p className={styles.note}>
-      <span>{noteText(note, words, language)}</span>
+      <span>{text}</span>
     </p>
   );
 }
