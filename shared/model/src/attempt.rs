@@ -18,6 +18,7 @@ use crate::fault::{Mask, ModelFault};
 use crate::frame_stream::{FrameQueue, FrameStream, StreamItem, without_tracing};
 use crate::frames::{FrameReader, GenaiEventReader};
 use crate::output_limits::OutputLimits;
+use crate::rejected_tools::{MAX_REJECTED, RejectedTools, without_tool};
 use crate::request::{self, PreparedRequest};
 use crate::settings::{ModelSettings, StreamFormat};
 
@@ -41,6 +42,7 @@ pub(crate) struct Attempt<'a> {
     pub(crate) key: Option<&'a Secret>,
     pub(crate) prompts: &'a Prompts,
     pub(crate) output_limits: &'a OutputLimits,
+    pub(crate) rejected_tools: &'a RejectedTools,
 }
 
 /// A failed request.
@@ -49,16 +51,54 @@ struct FailedRequest {
     usage: Usage,
     /// The lower output limit to send next, if the provider rejected the limit of this request.
     output_limit: Option<u32>,
+    /// The tool whose definition the provider rejected.
+    rejected_tool: Option<String>,
 }
 
 impl Attempt<'_> {
-    /// Makes the call. A request with a rejected output limit is repeated once with the limit from the
-    /// provider's error. A limit accepted in this way applies to all later calls of the model.
+    /// Makes the call. A request with a rejected tool is repeated without the tool, up to eight times. A tool left
+    /// out in this way is left out of all later calls of the model.
     pub(crate) async fn run(
         &self,
         request: &ModelRequest,
         out: DeltaSink<'_>,
     ) -> Result<Reply, ModelError> {
+        let mut rest = self.rejected_tools.without_known(self.name, request);
+        let mut rejected = Vec::new();
+        loop {
+            let current = rest.as_ref().unwrap_or(request);
+            let failure = match self.run_with_limit(current, out).await {
+                Ok(reply) => {
+                    for tool in request.tools.iter().filter(|tool| rejected.contains(&tool.name)) {
+                        tracing::warn!(
+                            model = self.name,
+                            tool = tool.name,
+                            "the provider rejects the definition of the tool; the model is not offered the tool"
+                        );
+                        self.rejected_tools.remember(self.name, tool);
+                    }
+                    return Ok(reply);
+                }
+                Err(failure) => failure,
+            };
+            let tool = failure.rejected_tool.as_ref().filter(|_| rejected.len() < MAX_REJECTED);
+            let Some((tool, smaller)) =
+                tool.and_then(|tool| Some((tool.clone(), without_tool(current, tool)?)))
+            else {
+                return Err(failure.fault.into_error(&Mask::new(self.key, request), failure.usage));
+            };
+            rejected.push(tool);
+            rest = Some(smaller);
+        }
+    }
+
+    /// Sends the request, and once more if the provider rejects the output limit, with the limit from its error. A
+    /// limit accepted in this way applies to all later calls of the model.
+    async fn run_with_limit(
+        &self,
+        request: &ModelRequest,
+        out: DeltaSink<'_>,
+    ) -> Result<Reply, FailedRequest> {
         let mut outcome = self.send_request(request, None, out).await;
         if let Err(FailedRequest { output_limit: Some(limit), .. }) = outcome {
             outcome = self.send_request(request, Some(limit), out).await;
@@ -67,9 +107,7 @@ impl Attempt<'_> {
                 self.output_limits.remember(self.name, limit);
             }
         }
-        outcome.map_err(|failure| {
-            failure.fault.into_error(&Mask::new(self.key, request), failure.usage)
-        })
+        outcome
     }
 
     /// Sends the request once, with this output limit in place of the model's.
@@ -93,7 +131,12 @@ impl Attempt<'_> {
             None => Ok(draft.into_reply((&request.tools, &names), took_ms, out)),
             Some(fault) => {
                 let output_limit = fault.output_limit(sent_limit).filter(|_| draft.is_blank());
-                Err(FailedRequest { fault, usage: draft.usage(took_ms), output_limit })
+                let sent: Vec<_> =
+                    request.tools.iter().map(|tool| names.wire_name(&tool.name)).collect();
+                let rejected = fault.rejected_tool(&sent).filter(|_| draft.is_blank());
+                let rejected_tool = rejected.map(|wire| names.original_name(wire));
+                let usage = draft.usage(took_ms);
+                Err(FailedRequest { fault, usage, output_limit, rejected_tool })
             }
         }
     }

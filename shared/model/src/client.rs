@@ -20,6 +20,7 @@ use crate::attempt::Attempt;
 use crate::http::Http;
 use crate::outage::Outages;
 use crate::output_limits::OutputLimits;
+use crate::rejected_tools::RejectedTools;
 use crate::request::max_tokens;
 use crate::settings::{ModelKey, ModelSettings, Settings};
 use crate::span;
@@ -33,6 +34,7 @@ pub struct Models<S> {
     prompts: Arc<Prompts>,
     outages: Arc<Outages>,
     output_limits: Arc<OutputLimits>,
+    rejected_tools: Arc<RejectedTools>,
     connections: Arc<Connections<S>>,
 }
 
@@ -63,6 +65,7 @@ impl<S: Secrets> Models<S> {
             prompts: Arc::default(),
             outages: Arc::default(),
             output_limits: Arc::default(),
+            rejected_tools: Arc::default(),
             connections: Arc::new(connections),
         }
     }
@@ -76,6 +79,7 @@ impl<S: Secrets> Models<S> {
             prompts,
             outages: Arc::clone(&self.outages),
             output_limits: Arc::clone(&self.output_limits),
+            rejected_tools: Arc::clone(&self.rejected_tools),
             connections: Arc::clone(&self.connections),
         }
     }
@@ -92,6 +96,7 @@ impl<S: Secrets> Models<S> {
                 settings: Arc::new(settings),
                 outages: Arc::default(),
                 output_limits: Arc::default(),
+                rejected_tools: Arc::default(),
                 ..same
             }
         }
@@ -180,9 +185,15 @@ impl<S: Secrets> Models<S> {
             .as_ref()
             .map_err(|error| model_error(ModelErrorKind::Unreachable, error.as_str()))?;
         let key = self.load_key(model).await?;
-        let prompts = &*self.prompts;
-        let output_limits = &*self.output_limits;
-        let attempt = Attempt { client, name, model, key: key.as_ref(), prompts, output_limits };
+        let attempt = Attempt {
+            client,
+            name,
+            model,
+            key: key.as_ref(),
+            prompts: &self.prompts,
+            output_limits: &self.output_limits,
+            rejected_tools: &self.rejected_tools,
+        };
         let outcome = attempt.run(request, on_delta).await;
         if outcome.as_ref().is_err_and(|error| error.kind == ModelErrorKind::KeyRefused) {
             self.forget_key(model, key.as_ref()).await;

@@ -3,6 +3,7 @@
 mod classify;
 mod detail;
 mod output_limit;
+mod rejected_tool;
 mod retry_after;
 mod unpaid;
 
@@ -123,6 +124,13 @@ impl ModelFault {
             matches!(self.kind, ModelErrorKind::Refused | ModelErrorKind::ContextTooLong);
         can_be_about_it
             .then(|| output_limit::find_output_limit(&self.message, sent_limit))
+            .flatten()
+    }
+
+    /// Returns the tool whose definition the provider rejected, among the sent names of the request's tools in order.
+    pub(crate) fn rejected_tool<'a>(&self, tools: &[&'a str]) -> Option<&'a str> {
+        (self.kind == ModelErrorKind::Refused)
+            .then(|| rejected_tool::find_rejected_tool(&self.message, tools))
             .flatten()
     }
 

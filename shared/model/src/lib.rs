@@ -13,6 +13,7 @@ mod http;
 mod outage;
 mod output_limits;
 mod price;
+mod rejected_tools;
 mod repair;
 mod request;
 mod settings;

@@ -22,7 +22,7 @@ use crate::world::{KEY, TOOLS, ask, model, models, request, struct_parse, tool};
 const CALL: &str = "run_1/t4/1";
 
 /// A reply in the form of a provider's stream.
-fn reply_of(provider: &str) -> Script {
+pub(crate) fn reply_of(provider: &str) -> Script {
     let body = match provider {
         "anthropic" | "minimax" => {
             "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"

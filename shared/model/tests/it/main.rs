@@ -11,6 +11,8 @@ mod fuzz;
 #[cfg(test)]
 mod logs;
 #[cfg(test)]
+mod rejected_tools;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod timeouts;

@@ -1,6 +1,6 @@
 //! A TCP server that answers each request by the script its `djinn-call` header names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
@@ -69,8 +69,9 @@ pub(crate) struct Server {
 
 #[derive(Default)]
 struct State {
-    scripts: Mutex<BTreeMap<String, Script>>,
-    received: Mutex<BTreeMap<String, Received>>,
+    /// The answers to a call's requests in turn; the last answers all later requests.
+    scripts: Mutex<BTreeMap<String, VecDeque<Script>>>,
+    received: Mutex<BTreeMap<String, Vec<Received>>>,
     /// Told when a client closes a connection.
     closed: Notify,
 }
@@ -95,11 +96,18 @@ impl Server {
     }
 
     pub(crate) fn on(&self, call: &str, script: Script) {
-        let mut scripts = self.state.scripts.lock().unwrap();
-        scripts.insert(call.to_owned(), script);
+        self.on_each(call, vec![script]);
+    }
+
+    pub(crate) fn on_each(&self, call: &str, scripts: Vec<Script>) {
+        self.state.scripts.lock().unwrap().insert(call.to_owned(), scripts.into());
     }
 
     pub(crate) fn received(&self, call: &str) -> Received {
+        self.received_all(call).pop().unwrap()
+    }
+
+    pub(crate) fn received_all(&self, call: &str) -> Vec<Received> {
         self.state.received.lock().unwrap()[call].clone()
     }
 
@@ -114,8 +122,10 @@ async fn serve(mut socket: TcpStream, state: &State) -> std::io::Result<()> {
     while let Some(received) = receive(&mut socket, &mut buffer).await? {
         let call = received.headers.get("djinn-call").cloned();
         let call = call.unwrap_or_default();
-        state.received.lock().unwrap().insert(call.clone(), received);
-        let script = state.scripts.lock().unwrap().get(&call).cloned();
+        state.received.lock().unwrap().entry(call.clone()).or_default().push(received);
+        let script = state.scripts.lock().unwrap().get_mut(&call).and_then(|scripts| {
+            if scripts.len() > 1 { scripts.pop_front() } else { scripts.front().cloned() }
+        });
         let script = script.unwrap_or_else(|| Script::status(500, &format!("no script {call}")));
         if !answer(&mut socket, &script).await? {
             return Ok(());
