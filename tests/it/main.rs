@@ -55,6 +55,7 @@ mod matrix;
 mod modes;
 mod next_agents;
 mod original_ui;
+mod outside_tools;
 mod own_texts;
 mod page;
 mod pages;

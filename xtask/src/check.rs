@@ -139,6 +139,11 @@ mod tests {
         fs::remove_dir_all(folder.path().join("prompts")).unwrap();
         write("djinn.toml", "");
         run(&arguments).unwrap();
+        write("tools/weather.toml", "trust = \"some\"\n");
+        write("agents/a.md", &file("a", "tools: [weather]\n"));
+        assert_eq!(run(&arguments).unwrap_err().to_string(), "4 problems");
+        write("tools/weather.toml", include_str!("../../examples/tools/weather.toml"));
+        run(&arguments).unwrap();
         let elsewhere = CheckArguments { folder: folder.path().join("none"), tools: Vec::new() };
         assert!(run(&elsewhere).unwrap_err().to_string().ends_with("is not a folder"));
     }

@@ -170,6 +170,7 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
         .route("/data/chatQuery", post(route::ask_data::<P>))
         .route("/data/allModels", get(route::list_models))
         .route("/modes", get(route::list_modes::<P>))
+        .route("/tools", get(route::list_tools::<P>))
         .route("/runs", post(route::start_run::<P>).get(route::list_runs::<P>))
         .route("/runs/{run}", get(route::show_run::<P>))
         .route("/runs/{run}/events", get(route::follow_run::<P>))

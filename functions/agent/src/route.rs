@@ -11,6 +11,7 @@ mod requests;
 mod run;
 mod session;
 mod share;
+mod tool;
 
 pub(crate) use ask::{auto_agent, query_agent, start_run};
 pub(crate) use data::{ASK_DATA, ask_data, list_models};
@@ -28,6 +29,7 @@ pub(crate) use run::{
 };
 pub(crate) use session::{forget_session, list_sessions, name_session, show_session};
 pub(crate) use share::{end_share, share_session};
+pub(crate) use tool::list_tools;
 
 use djinn_core::error_code::ErrorCode;
 

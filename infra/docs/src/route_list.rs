@@ -60,6 +60,12 @@ fn run_operations() -> Vec<Operation> {
             "Lists the modes that a question can name, the default mode first.",
         )
         .json::<ModeListBody>(200, "The modes."),
+        get(
+            "/tools",
+            "listTools",
+            "Lists the tools of the caller's runs, and the files that are no tools of them.",
+        )
+        .json::<ToolListBody>(200, "The tools."),
         get("/runs", "listRuns", "Lists the caller's runs, newest first.")
             .query::<RunListQuery<()>>()
             .json::<RunListBody>(200, "One page of runs."),

@@ -206,8 +206,8 @@ pub fn approval_reasons(
     }
     let mut reasons = Vec::new();
     let is_known = |url: &str| known_urls.contains(url);
-    let is_trusted = tool.policy.sends_to_operator || settings.trusted.contains(&tool.name);
-    let can_leak = tool.policy.sends_out && !is_trusted;
+    let is_trusted = settings.trusted.contains(&tool.name);
+    let can_leak = tool.policy.can_leak(arguments) && !is_trusted;
     if tainted
         && settings.guard
         && can_leak

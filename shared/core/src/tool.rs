@@ -125,6 +125,10 @@ pub struct ToolPolicy {
     /// True if the deployment's operator chose the recipient of the data.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sends_to_operator: bool,
+    /// The maximum characters of arguments with which a call counts as one to such a recipient. Only for tools that
+    /// change nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trusted_chars: Option<u32>,
     /// True if results contain text that anybody may have written.
     pub untrusted: bool,
     /// True if results may repeat the model's own text, so that their URLs are not known URLs.
@@ -133,11 +137,25 @@ pub struct ToolPolicy {
     /// True if the agent takes the run over: the call is its caller's last act.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hands_over: bool,
+    /// SHA-256 of the definition of a tool that is a file. A changed definition is another tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
     /// The usual cost of a call.
     pub estimate: Estimate,
 }
 
 impl ToolPolicy {
+    /// Returns true if a call with these arguments may reveal the run's data to others than the deployment's
+    /// operator.
+    #[must_use]
+    pub fn can_leak(&self, arguments: &Map<String, Value>) -> bool {
+        let is_short = self.trusted_chars.is_some_and(|most| {
+            let text = canonical_json(&Value::Object(arguments.clone()));
+            text.chars().nth(most as usize).is_none()
+        });
+        self.sends_out && !self.sends_to_operator && !is_short
+    }
+
     /// Returns the URL of a call that only sends a request to this URL.
     #[must_use]
     pub fn requested_url<'a>(&self, arguments: &'a Map<String, Value>) -> Option<&'a str> {
@@ -423,6 +441,8 @@ mod tests {
         assert!(now.is_callable_as(hash, offered.effect, &dearer));
         let sends_out = ToolPolicy { sends_out: true, ..ToolPolicy::default() };
         assert!(!now.is_callable_as(hash, offered.effect, &sends_out));
+        let defined = ToolPolicy { definition: Some("b".to_owned()), ..ToolPolicy::default() };
+        assert!(!now.is_callable_as(hash, offered.effect, &defined));
         assert!(!now.is_callable_as("other", offered.effect, &offered.policy));
         assert!(!now.is_callable_as(hash, EffectClass::Once, &offered.policy));
     }

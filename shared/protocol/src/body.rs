@@ -9,6 +9,7 @@ mod model;
 mod page;
 mod run;
 mod session;
+mod tool;
 
 use serde::Serialize;
 
@@ -31,6 +32,7 @@ pub use session::{
     AudienceBody, SessionBody, SessionListBody, SessionSummaryBody, ShareBody, TenantWord,
     TitleBody, TurnBody,
 };
+pub use tool::{NotOfferedWord, ToolBody, ToolListBody};
 
 /// The JSON body of a route's response. No other type is sent as JSON.
 pub trait AnswerBody: Serialize {}
@@ -43,5 +45,6 @@ answer_bodies! {
     AcceptedBody, FeedbackBody, FileListBody, FileLocationBody, HumanRequestListBody<'_>, MessageBody,
     ModeListBody, ModelListBody, NewFileBody<'_>, PageConfigBody, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
     PlanWaitingBody, ResponseBody, RunBody<'_>, RunListBody, SessionBody<'_>, SessionFilesBody<'_>,
-    SessionListBody, ShareBody, StopBody, TitleBody, UploadBody, UploadTargetBody,
+    SessionListBody, ShareBody, StopBody, TitleBody, ToolListBody, UploadBody,
+    UploadTargetBody,
 }

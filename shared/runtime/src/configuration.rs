@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use djinn_outside::HttpTool;
+
 use crate::content::ContentPolicy;
-use crate::port::tool::{BoxFuture, OfferedAgents, Tool};
+use crate::port::tool::{BoxFuture, OfferedAgents, Tool, ToolAudience};
 use crate::prompt::Prompts;
 use crate::settings::Settings;
 
@@ -19,10 +21,53 @@ pub struct Configuration<M> {
     pub model: Arc<M>,
     /// The agents, modes included.
     pub agents: Arc<[Arc<dyn Tool>]>,
+    /// The tools that are files, disabled tools included, in the order of their names.
+    pub tools: Arc<[ConfiguredTool]>,
     /// The settings of `djinn.toml`; `None` before the first read.
     pub settings: Option<Arc<ConfiguredSettings>>,
     /// The problems with the texts, as sentences for clients too.
     pub problems: Arc<[String]>,
+}
+
+/// A tool that is a file.
+#[derive(Clone)]
+pub struct ConfiguredTool {
+    /// The definition in the file.
+    pub definition: Arc<HttpTool>,
+    /// The tool for models.
+    pub tool: Arc<dyn Tool>,
+}
+
+/// The reason why a run is not offered a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfferProblem {
+    /// The file says `enabled = false`.
+    Disabled,
+    /// The file names other tenants.
+    Tenant,
+    /// The file names other modes.
+    Mode,
+}
+
+impl ConfiguredTool {
+    /// Checks that the tool is offered to the runs of an audience.
+    ///
+    /// # Errors
+    /// Returns the reason why no run of the audience is offered the tool.
+    pub fn check_audience(&self, audience: &ToolAudience) -> Result<(), OfferProblem> {
+        let offer = &self.definition.offer;
+        let excludes =
+            |names: &[String], name: &str| !names.is_empty() && names.iter().all(|own| own != name);
+        if !self.definition.is_enabled {
+            Err(OfferProblem::Disabled)
+        } else if excludes(&offer.tenants, audience.user.tenant.as_str()) {
+            Err(OfferProblem::Tenant)
+        } else if excludes(&offer.modes, &audience.mode) {
+            Err(OfferProblem::Mode)
+        } else {
+            Ok(())
+        }
+    }
 }
 
 /// The settings of a moment that count for a process already at work.

@@ -111,6 +111,10 @@ fragments! {
     WEB_PAGE_PROBLEM = "tool/web_page_problem", 2_000;
     /// The error for a job that the gateway rejected.
     WEB_REFUSED = "tool/web_refused", 2_000;
+    /// The result of a tool that is a file, if the server's answer is empty.
+    OUTSIDE_EMPTY = "tool/outside_empty", 500;
+    /// The error of a tool that is a file.
+    OUTSIDE_PROBLEM = "tool/outside_problem", 2_000;
     /// The results of a search round.
     SEARCH_RESULT = "tool/search_result", 1_200_000;
     /// An answer with its sources.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::configuration::{Configuration, ConfigurationSource, ConfiguredSettings, Variables};
+use crate::configuration::{
+    Configuration, ConfigurationSource, ConfiguredSettings, ConfiguredTool, Variables,
+};
 use crate::content::ContentPolicy;
 use crate::port::Store;
 use crate::port::alarm::{Alarms, Invoker};
@@ -147,7 +149,7 @@ where
             () = self.clock.sleep(MAX_WAIT) => tracing::warn!("the configuration was not read in time"),
         }
         let now = source.current();
-        let Configuration { prompts, model, agents, settings, problems: _ } = &*now;
+        let Configuration { prompts, model, agents, settings, .. } = &*now;
         let tools = self.tools.clone().with_agents(Arc::clone(agents));
         let (prompts, model) = (Arc::clone(prompts), Arc::clone(model));
         let world = Self { prompts, model, tools, ..self.clone() };
@@ -169,6 +171,11 @@ where
     fn configuration_problems(&self) -> Arc<[String]> {
         let current = self.configuration.as_ref().map(|source| source.current());
         current.map_or_else(Arc::default, |now| Arc::clone(&now.problems))
+    }
+
+    fn configured_tools(&self) -> Arc<[ConfiguredTool]> {
+        let current = self.configuration.as_ref().map(|source| source.current());
+        current.map_or_else(|| Arc::from([]), |now| Arc::clone(&now.tools))
     }
 }
 
@@ -219,4 +226,6 @@ pub trait Ports: Clone + Send + Sync + 'static {
     fn is_configured(&self) -> bool;
     /// Returns the problems of the last read, as sentences for clients too.
     fn configuration_problems(&self) -> Arc<[String]>;
+    /// Returns the tools that are files, as of the last read.
+    fn configured_tools(&self) -> Arc<[ConfiguredTool]>;
 }

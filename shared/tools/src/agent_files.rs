@@ -17,6 +17,8 @@ use crate::agent_tool::AgentTool;
 #[derive(Debug)]
 pub struct AgentFiles {
     tools: BTreeSet<String>,
+    /// The names of the tools that are files. A name that is also an agent's is the agent's.
+    file_tools: BTreeSet<String>,
     /// The last valid state of each file in each language.
     valid: BTreeMap<(String, Language), (Arc<str>, ReadAgent)>,
 }
@@ -34,7 +36,12 @@ impl AgentFiles {
     /// Creates agents that may use these tools, without reading files.
     #[must_use]
     pub fn new(tools: BTreeSet<String>) -> Self {
-        Self { tools, valid: BTreeMap::new() }
+        Self { tools, file_tools: BTreeSet::new(), valid: BTreeMap::new() }
+    }
+
+    /// Sets the tools that are files, which agents may use from the next read on.
+    pub fn set_file_tools(&mut self, names: BTreeSet<String>) {
+        self.file_tools = names;
     }
 
     /// Returns the agents in the texts of a configuration folder at the path `folder`. An invalid file keeps its
@@ -118,6 +125,11 @@ impl AgentFiles {
             }
             true
         });
+        let is_agent = |name: &&String| {
+            find_shipped(name).is_some() || agents.iter().any(|agent| agent.spec.name == **name)
+        };
+        let file_tools = self.file_tools.iter().filter(|name| !is_agent(name));
+        let tools: BTreeSet<String> = self.tools.iter().chain(file_tools).cloned().collect();
         let mut left_out = BTreeSet::new();
         loop {
             let is_used = |agent: &&ReadAgent| !left_out.contains(agent.path());
@@ -126,7 +138,7 @@ impl AgentFiles {
             let ours = shipped.iter().filter(is_used);
             let ours = ours.filter(|shipped| !names.contains(shipped.spec.name.as_str()));
             let all: Vec<ReadAgent> = own().chain(ours).cloned().collect();
-            let faults = check_agents(&all, &self.tools);
+            let faults = check_agents(&all, &tools);
             let Some(invalid) = faults.first().map(|problem| problem.path.clone()) else {
                 return all;
             };

@@ -15,6 +15,7 @@ use djinn_settings::{InvalidSetting, PREFIX};
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::local_folder::LocalFolder;
 use djinn_tools::prompt_files::PromptFiles;
+use djinn_tools::tool_files::ToolFiles;
 use djinn_tools::workflow_files::WorkflowFiles;
 
 use crate::WiringError;
@@ -48,7 +49,12 @@ pub fn check_folder(
         folder.list_unread().map_err(|error| vec![error.to_string()])?;
     let mut tools = list_tools(djinn).map_err(|error| vec![error.to_string()])?;
     tools.extend(further_tools.iter().cloned());
-    let reading = AgentFiles::new(tools).read(&path, &texts);
+    let mut file_tools = ToolFiles::new(tools.clone()).read(&path, &texts);
+    let mut agents = AgentFiles::new(tools);
+    agents.set_file_tools(file_tools.names());
+    let reading = agents.read(&path, &texts);
+    file_tools.leave_out_agents(&path, &reading.agents);
+    problems.extend(file_tools.problems.iter().map(ToString::to_string));
     problems.extend(check_settings(&path, &texts, djinn.settings_check(), |variables| {
         let offered = read_offered_agents(&**variables);
         find_unknown_agent(&offered, &reading.agents)

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use djinn_aws::AwsSecrets;
+use djinn_aws::{AwsSecrets, AwsStore};
 use djinn_model::Models;
+use djinn_outside::HttpTool;
 use djinn_runtime::configuration::{
-    Configuration, ConfigurationSource, ConfiguredSettings, Variables,
+    Configuration, ConfigurationSource, ConfiguredSettings, ConfiguredTool, Variables,
 };
 use djinn_runtime::port::clock::elapsed_ms;
 use djinn_runtime::port::secret::Secrets;
@@ -19,7 +20,9 @@ use djinn_settings::table::tools::OFFERED_AGENTS;
 use djinn_settings::{SettingsDocument, VarLookup};
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::content_checker::parse_content_policy;
+use djinn_tools::outside_tool::{OutsidePorts, OutsideTool};
 use djinn_tools::prompt_files::PromptFiles;
+use djinn_tools::tool_files::ToolFiles;
 use djinn_tools::workflow_files::WorkflowFiles;
 
 use crate::WiringError;
@@ -71,6 +74,8 @@ pub(crate) struct LiveConfiguration {
     check: SettingsCheck,
     /// The prompts of tools, updated to the current state.
     prompts: Arc<Prompts>,
+    /// The ports of the tools that are files.
+    tool_ports: Arc<OutsidePorts<AwsStore>>,
     /// The start of the last read, Unix milliseconds. The first caller after the interval reads, while others
     /// wait.
     read_at_ms: tokio::sync::Mutex<Option<i64>>,
@@ -84,6 +89,7 @@ struct ReadFiles {
     texts: Option<Vec<FolderText>>,
     /// The settings in use; `None` before the first valid read.
     document: Option<Arc<SettingsDocument>>,
+    tools: ToolFiles,
     agents: AgentFiles,
     prompts: PromptFiles,
     workflows: WorkflowFiles,
@@ -103,6 +109,7 @@ pub(crate) struct FirstConfiguration {
     pub(crate) prompts: Arc<Prompts>,
     pub(crate) model: Arc<AwsModels>,
     pub(crate) agents: Arc<[Arc<dyn Tool>]>,
+    pub(crate) tool_ports: OutsidePorts<AwsStore>,
 }
 
 impl LiveConfiguration {
@@ -114,17 +121,19 @@ impl LiveConfiguration {
         tools: BTreeSet<String>,
         first: FirstConfiguration,
     ) -> Self {
-        let FirstConfiguration { prompts, model, agents } = first;
+        let FirstConfiguration { prompts, model, agents, tool_ports } = first;
         let current = Configuration {
             prompts: Arc::new(prompts.snapshot()),
             model,
             agents,
+            tools: Arc::from([]),
             settings: None,
             problems: Arc::default(),
         };
         let files = ReadFiles {
             texts: None,
             document: None,
+            tools: ToolFiles::new(tools.clone()),
             agents: AgentFiles::new(tools),
             prompts: PromptFiles::default(),
             workflows: WorkflowFiles::default(),
@@ -135,6 +144,7 @@ impl LiveConfiguration {
             secrets,
             check,
             prompts,
+            tool_ports: Arc::new(tool_ports),
             read_at_ms: tokio::sync::Mutex::default(),
             files: std::sync::Mutex::new(files),
             current: RwLock::new(Arc::new(current)),
@@ -166,6 +176,7 @@ impl LiveConfiguration {
             prompts: Arc::clone(&before.prompts),
             model: Arc::clone(&before.model),
             agents: Arc::clone(&before.agents),
+            tools: Arc::clone(&before.tools),
             settings: before.settings.clone(),
             problems: Arc::default(),
         };
@@ -208,8 +219,13 @@ impl LiveConfiguration {
             Err(found) => problems.extend(found),
         }
         let folder = self.folder.path();
+        let mut tools = files.tools.read(folder, texts);
+        files.agents.set_file_tools(tools.names());
         let reading = files.agents.read(folder, texts);
         now.agents = reading.agents.into();
+        tools.leave_out_agents(folder, &now.agents);
+        now.tools = tools.tools.into_iter().filter_map(|tool| self.offer_tool(tool)).collect();
+        problems.extend(tools.problems.iter().map(ToString::to_string));
         if let Some((document, settings)) = files.document.as_ref().zip(now.settings.as_ref())
             && let Some(problem) = find_unknown_agent(&settings.offered_agents, &now.agents)
         {
@@ -229,6 +245,12 @@ impl LiveConfiguration {
         let in_files = reading.problems.into_iter().chain(in_prompts).chain(workflows.problems);
         problems.extend(in_files.map(|problem| problem.to_string()));
         problems
+    }
+
+    /// Returns the tool of a file, whose parameters were checked when the file was read.
+    fn offer_tool(&self, definition: Arc<HttpTool>) -> Option<ConfiguredTool> {
+        let tool = OutsideTool::new(Arc::clone(&definition), Arc::clone(&self.tool_ports)).ok()?;
+        Some(ConfiguredTool { definition, tool: Arc::new(tool) })
     }
 
     /// Reads the settings; `None` if they are those in use.

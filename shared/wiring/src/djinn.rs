@@ -140,8 +140,9 @@ impl Djinn {
         self.settings_check
     }
 
-    fn outside(&self) -> Arc<dyn Outside> {
-        Arc::clone(&self.outside)
+    /// Returns the gateway of a world over `aws`.
+    pub(crate) fn make_outside(&self, aws: &Aws) -> Arc<dyn Outside> {
+        aws.gateway().map_or_else(|| Arc::clone(&self.outside), |gateway| Arc::new(gateway))
     }
 
     fn sandbox(&self) -> Arc<dyn Sandbox> {
@@ -181,7 +182,7 @@ impl Djinn {
             prompts: Arc::clone(prompts),
             secrets: aws.secrets(),
             sandbox: aws.sandbox().map_or_else(|| self.sandbox(), |sandbox| Arc::new(sandbox)),
-            outside: aws.gateway().map_or_else(|| self.outside(), |gateway| Arc::new(gateway)),
+            outside: self.make_outside(aws),
         }
     }
 }
@@ -333,6 +334,8 @@ mod tests {
             ),
             ("prompts/en/react/system.md", "Today\nis {{ dat }}.", ":2: the prompt uses `dat`, "),
             ("prompts/fr/react/system.md", "", ":1: a prompt lies in `en` or `zh`, "),
+            ("tools/weather.toml", "description = 3\n", ":1: `description` must be a text"),
+            ("tools/file_tool.toml", "", ":1: the name `file_tool` belongs to a tool"),
         ] {
             let folder = tempfile::tempdir().unwrap();
             let write = |name: &str, text: &str| {

@@ -10,6 +10,7 @@ mod configuration_folder;
 mod djinn;
 mod dollar_limits;
 mod environment;
+mod file_tools;
 mod own_tools;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use djinn_settings::InvalidSetting;
 use djinn_settings::table::tools::OFFERED_AGENTS;
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::agent_tool::AgentTool;
+use djinn_tools::outside_tool::OutsidePorts;
 
 pub use check::{CheckedFolder, check_folder};
 use configuration::{FirstConfiguration, LiveConfiguration, read_offered_agents};
@@ -36,6 +38,7 @@ pub use djinn::{Djinn, SettingsCheck, ToolParts, ToolSetupError};
 pub use djinn_runtime::configuration::Variables;
 use dollar_limits::DollarLimits;
 pub use environment::check_environment;
+use file_tools::FileToolSource;
 
 /// A world with runs stored in AWS, or in local services on a laptop.
 pub type AwsWorld<A, I> = World<AwsStore, Models<AwsSecrets>, A, I, SystemClock>;
@@ -108,13 +111,22 @@ pub fn build_world<A: Alarms, I: Invoker>(
         prompts: Arc::clone(&world.prompts),
         model: Arc::clone(&world.model),
         agents: Arc::clone(world.tools.agents()),
+        tool_ports: OutsidePorts {
+            outside: djinn.make_outside(aws),
+            files: Arc::clone(&world.store),
+            prompts: Arc::clone(&world.prompts),
+        },
     };
     let tools = world.tools.own_tool_names();
     let live = LiveConfiguration::new(folder, aws.secrets(), djinn.settings_check(), tools, first);
     if let Some(texts) = texts {
         live.start(texts)?;
     }
-    world.configuration = Some(Arc::new(live));
+    let configuration = Arc::new(live);
+    let fresh = world.settings.tool_sources_fresh;
+    let source = FileToolSource { configuration: Arc::clone(&configuration), fresh };
+    world.tools = world.tools.with_source(Arc::new(source));
+    world.configuration = Some(configuration);
     Ok(world)
 }
 

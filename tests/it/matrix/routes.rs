@@ -43,6 +43,7 @@ pub(super) const ROUTES: &[Route] = &[
     ("GET", "/data/allModels", &[]),
     ("POST", "/data/chatQuery", &[]),
     ("GET", "/modes", &[]),
+    ("GET", "/tools", &[]),
     ("GET", "/respond/{token}", &[case(LABELS, "/respond/{id}", Sent::Nothing, 404)]),
     ("POST", "/respond/{token}", &[case(LABELS, "/respond/{id}", Sent::Json("{}"), 404)]),
     ("GET", "/runs", &[case(&["run"], "/runs?cursor=1000.{id}", Sent::Nothing, 200)]),

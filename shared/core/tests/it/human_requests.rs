@@ -149,6 +149,20 @@ fn the_settings_say_which_calls_need_approval_and_why() {
             vec![Reason::Untrusted],
         ),
         (
+            "short arguments",
+            HumanSettings::default(),
+            ToolPolicy { trusted_chars: Some(51), ..sending.clone() },
+            true,
+            nothing(),
+        ),
+        (
+            "long arguments",
+            HumanSettings::default(),
+            ToolPolicy { trusted_chars: Some(50), ..sending.clone() },
+            true,
+            vec![Reason::Untrusted],
+        ),
+        (
             "no guard",
             HumanSettings { guard: false, ..HumanSettings::default() },
             sending,

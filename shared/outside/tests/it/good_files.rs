@@ -121,3 +121,12 @@ fn a_hash_changes_with_every_field_and_not_with_comments() {
     let renamed = HttpTool::read("halls", "tools/halls.toml", SHORT).unwrap();
     assert_ne!(renamed.sha256(), first);
 }
+
+#[test]
+fn the_example_is_a_valid_file() {
+    let text = include_str!("../../../../examples/tools/weather.toml");
+    let tool = HttpTool::read("weather", "weather.toml", text).unwrap();
+    let request = tool.fill(&json!({"city": "Oslo", "units": "fahrenheit"})).unwrap();
+    assert_eq!(request.url, "http://127.0.0.1:9180/cities/Oslo/weather?units=fahrenheit");
+    assert_eq!((tool.effect, tool.trust), (EffectClass::Read, ToolTrust::Reads));
+}

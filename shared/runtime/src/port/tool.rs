@@ -136,6 +136,12 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Returns true if the tool may be offered to this agent, or with `None` to a run without an agent.
+    fn is_offered_to(&self, agent: Option<&str>) -> bool {
+        let _ = agent;
+        true
+    }
+
     /// Returns the name of the tool whose state the calls receive; `None` for the tool's own state.
     fn state_owner(&self) -> Option<String> {
         None
@@ -176,6 +182,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn is_for_agents_only(&self) -> bool {
         (**self).is_for_agents_only()
+    }
+
+    fn is_offered_to(&self, agent: Option<&str>) -> bool {
+        (**self).is_offered_to(agent)
     }
 
     fn state_owner(&self) -> Option<String> {

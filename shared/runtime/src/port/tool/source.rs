@@ -54,4 +54,9 @@ pub trait ToolSource: Send + Sync {
     fn is_same_for_all(&self) -> bool {
         false
     }
+
+    /// Returns true if the source has a cache of its own: it is then read before each turn and each call.
+    fn has_cache(&self) -> bool {
+        false
+    }
 }

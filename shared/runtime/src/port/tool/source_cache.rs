@@ -62,7 +62,7 @@ impl SourceCache {
         let now_ms = clock.now_ms();
         let fresh_ms = u64::try_from(fresh.as_millis()).unwrap_or(u64::MAX);
         let is_fresh = |asked_at_ms: i64| elapsed_ms(asked_at_ms, now_ms) < fresh_ms;
-        if !last.asked_at_ms.is_some_and(is_fresh) {
+        if self.source.has_cache() || !last.asked_at_ms.is_some_and(is_fresh) {
             let answer = tokio::select! {
                 biased;
                 answer = self.source.list_tools(audience) => answer.map_err(|error| error.to_string()),

@@ -188,21 +188,41 @@ impl AvailableTools {
     /// except agents that the deployment does not offer, and tools only for agents.
     #[must_use]
     pub fn specs_for(&self, run: &RunSpec) -> Vec<ToolSpec> {
-        let language = run.settings.language;
+        let of_plan = run.child.as_ref().and_then(|child| child.tools.as_ref());
+        self.list_specs(run.agent(), of_plan, run.settings.language)
+    }
+
+    /// Returns the specs for a turn of a user's run in this mode, as [`Self::specs_for`] does.
+    #[must_use]
+    pub fn specs_for_mode(&self, mode: &AgentSpec, language: Language) -> Vec<ToolSpec> {
+        self.list_specs(Some(mode), None, language)
+    }
+
+    /// Returns the specs for an agent, or for a step of an agent's plan with the tools `of_plan`.
+    fn list_specs(
+        &self,
+        agent: Option<&AgentSpec>,
+        of_plan: Option<&Vec<String>>,
+        language: Language,
+    ) -> Vec<ToolSpec> {
         let mut specs = self.specs(language);
         let is_for_agents =
             |name: &String| self.tools.get(name).is_some_and(|tool| tool.is_for_agents_only());
-        let of_agent = run.agent().map(|agent| &agent.tools);
-        let of_plan = || run.child.as_ref().and_then(|child| child.tools.as_ref());
-        let names = of_agent.or_else(of_plan);
+        let names = agent.map(|agent| &agent.tools).or(of_plan);
         let is_limited = names.is_some_and(|names| names.iter().all(|name| name != ALL_TOOLS));
+        let agent_name = agent.map(|agent| agent.name.as_str());
+        let is_for_run =
+            |name: &String| self.tools.get(name).is_none_or(|tool| tool.is_offered_to(agent_name));
         specs.retain(|tool| {
+            if !is_for_run(&tool.name) {
+                return false;
+            }
             if names.is_some_and(|names| names.contains(&tool.name)) {
                 return true;
             }
             !is_limited && !is_for_agents(&tool.name) && self.is_offered_to_users(tool)
         });
-        let next_agents = run.agent().map(|agent| self.list_next_agents(agent, language));
+        let next_agents = agent.map(|agent| self.list_next_agents(agent, language));
         for next in next_agents.into_iter().flatten() {
             specs.retain(|tool| tool.name != next.name);
             specs.push(next);

@@ -1,0 +1,231 @@
+//! A tool that is an HTTP request: the gateway sends it, and a file of the configuration folder describes it.
+
+use std::sync::Arc;
+
+use djinn_core::file::{IMAGE_TYPES, ProductFile, ending_of, image_type_of, media_type_of};
+use djinn_core::id::FileName;
+use djinn_core::language::Language;
+use djinn_core::tool::{EffectClass, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_outside::{HttpTool, ToolProblem, ToolProblemCode, ToolTrust};
+use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::model::RequestImage;
+use djinn_runtime::port::outside::{
+    Outside, OutsideContext, OutsideError, ToolAnswer, ToolAnswerFile, ToolJob,
+};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
+use djinn_runtime::prompt::{self, Prompts};
+use djinn_schema::{OriginalSchema, SchemaProblem, ShownSchema, shown_form};
+use serde_json::{Map, Value, json};
+
+use crate::Estimate;
+use crate::job_files::render_error;
+
+/// The time for the way to the gateway and back, so that the gateway reports the timeout of a server.
+const GATEWAY_MS: u64 = 15_000;
+
+/// Maximum characters of arguments in calls of a tool with `trust = "reads"`.
+const TRUSTED_CHARS: u32 = 2_000;
+
+/// A tool from a file, offered to models.
+pub struct OutsideTool<F> {
+    tool: Arc<HttpTool>,
+    ports: Arc<OutsidePorts<F>>,
+    /// The parameters as models see them.
+    shown: ShownSchema,
+    /// The parameters of the file, for which arguments must be valid.
+    original: OriginalSchema,
+}
+
+/// The ports of tools from files.
+pub struct OutsidePorts<F> {
+    /// The gateway that sends the requests.
+    pub outside: Arc<dyn Outside>,
+    /// The store of returned files.
+    pub files: Arc<F>,
+    /// The texts about failed calls.
+    pub prompts: Arc<Prompts>,
+}
+
+impl<F> OutsideTool<F> {
+    /// Compiles the tool's parameters.
+    ///
+    /// # Errors
+    /// Returns [`SchemaProblem`] for parameters that no provider accepts.
+    pub fn new(tool: Arc<HttpTool>, ports: Arc<OutsidePorts<F>>) -> Result<Self, SchemaProblem> {
+        let shown = shown_form(&tool.parameters)?;
+        let original = OriginalSchema::compile(&tool.parameters)?;
+        Ok(Self { tool, ports, shown, original })
+    }
+
+    /// Returns the arguments with the names of the file.
+    fn restore_names(&self, arguments: &Map<String, Value>) -> Value {
+        self.shown.restore(&Value::Object(arguments.clone()))
+    }
+}
+
+impl<F: Files + Send + Sync> OutsideTool<F> {
+    async fn call(
+        &self,
+        context: &ToolContext,
+        arguments: &Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
+        let job = ToolJob {
+            tool: self.tool.name.clone(),
+            definition: self.tool.sha256().to_owned(),
+            arguments: self.restore_names(arguments),
+            idempotency_key: context.idempotency_key(),
+        };
+        let session = OutsideContext { session: context.session.clone() };
+        match self.ports.outside.call_tool(&session, job).await {
+            Ok(ToolAnswer::Done { text, file }) => self.to_output(context, text, file).await,
+            Ok(ToolAnswer::Interrupted(interrupt)) => Err(ToolError::Interrupted(interrupt)),
+            Ok(ToolAnswer::Failed(problem)) => Err(self.explain(context, &problem)),
+            Err(OutsideError::Unavailable(why)) if self.tool.effect == EffectClass::Once => {
+                tracing::warn!(why, "the gateway failed during a call");
+                Err(fail(ToolFailure::Uncertain, String::new()))
+            }
+            Err(error) => {
+                let is_reachable = !matches!(error, OutsideError::Unavailable(_));
+                let code = if is_reachable { "refused" } else { "unreachable" };
+                tracing::warn!(code, why = %error, "the gateway did not call a tool");
+                let values = json!({"code": code, "status": 0, "detail": error.to_string()});
+                Err(render_error(&self.ports.prompts, context, prompt::OUTSIDE_PROBLEM, values))
+            }
+        }
+    }
+
+    /// Returns the failure of a call. A call that must not be repeated is uncertain if its answer was lost.
+    fn explain(&self, context: &ToolContext, problem: &ToolProblem) -> ToolError {
+        let is_lost = matches!(problem.code, ToolProblemCode::TooSlow | ToolProblemCode::Protocol);
+        match problem.code {
+            ToolProblemCode::Changed => fail(ToolFailure::Changed, String::new()),
+            ToolProblemCode::Arguments => fail(ToolFailure::BadArguments, problem.detail.clone()),
+            _ if is_lost && self.tool.effect == EffectClass::Once => {
+                fail(ToolFailure::Uncertain, String::new())
+            }
+            code => {
+                let status = problem.status.unwrap_or_default();
+                let values = json!({"code": code, "status": status, "detail": problem.detail});
+                render_error(&self.ports.prompts, context, prompt::OUTSIDE_PROBLEM, values)
+            }
+        }
+    }
+
+    async fn to_output(
+        &self,
+        context: &ToolContext,
+        text: String,
+        file: Option<ToolAnswerFile>,
+    ) -> Result<ToolOutput, ToolError> {
+        let saved = match file {
+            Some(file) => Some(self.save_file(context, file).await?),
+            None => None,
+        };
+        let note = saved.as_ref().map(|file| {
+            let values = json!({"name": file.name, "size": file.size, "taken": ""});
+            self.ports.prompts.render(context.language, prompt::FILE_WRITTEN, values)
+        });
+        let text = match note {
+            Some(note) if text.is_empty() => note,
+            Some(note) => format!("{note}\n\n{text}"),
+            None if text.trim().is_empty() => {
+                self.ports.prompts.render(context.language, prompt::OUTSIDE_EMPTY, ())
+            }
+            None => text,
+        };
+        let files: Vec<ProductFile> = saved.into_iter().collect();
+        let images = files.iter().filter(|file| RequestImage::can_show(file)).cloned().collect();
+        Ok(ToolOutput { files, images, ..ToolOutput::from_text(text) })
+    }
+
+    /// Stores a returned file under its name, with the ending of its media type.
+    async fn save_file(
+        &self,
+        context: &ToolContext,
+        file: ToolAnswerFile,
+    ) -> Result<ProductFile, ToolError> {
+        let ToolAnswerFile { name, media_type, content } = file;
+        let prompts = &self.ports.prompts;
+        let media_type = find_media_type(&name, media_type, &content);
+        let name = match name.rsplit_once('.') {
+            Some(_) => name,
+            None => format!("{name}.{}", ending_of(&media_type)),
+        };
+        let broken = || {
+            let values = json!({"code": ToolProblemCode::BrokenFile, "status": 0, "detail": ""});
+            render_error(prompts, context, prompt::OUTSIDE_PROBLEM, values)
+        };
+        let new = NewFile {
+            name: FileName::new(name).map_err(|_| broken())?,
+            description: self.tool.name.clone(),
+            internal: false,
+            media_type,
+            uploaded: false,
+            writer: context.user.clone(),
+        };
+        let result = self.ports.files.write_file(&context.session, &new, &content).await;
+        result.map_err(|_| render_error(prompts, context, prompt::FILE_UNAVAILABLE, json!({})))
+    }
+}
+
+fn fail(reason: ToolFailure, detail: String) -> ToolError {
+    ToolError::Failed { reason, detail }
+}
+
+/// Returns the type of an image by its content, or else the declared type, or the type of the name.
+fn find_media_type(name: &str, declared: Option<String>, content: &[u8]) -> String {
+    if let Some(image) = image_type_of(content) {
+        return image.to_owned();
+    }
+    let other = declared.unwrap_or_else(|| media_type_of(name).to_owned());
+    // A model's provider rejects a request with an image that is none.
+    if IMAGE_TYPES.contains(&&*other) { media_type_of("").to_owned() } else { other }
+}
+
+impl<F: Files + Send + Sync> Tool for OutsideTool<F> {
+    fn spec(&self, _: Language) -> ToolSpec {
+        let tool = &self.tool;
+        ToolSpec {
+            name: tool.name.clone(),
+            description: format!("{}\n{}", tool.description, self.shown.note).trim_end().to_owned(),
+            schema: self.shown.schema.clone(),
+            effect: tool.effect,
+            policy: ToolPolicy {
+                risk: tool.risk,
+                sends_out: true,
+                sends_to_operator: tool.trust == ToolTrust::All,
+                trusted_chars: (tool.trust == ToolTrust::Reads).then_some(TRUSTED_CHARS),
+                untrusted: true,
+                echoes_model: tool.trust == ToolTrust::None,
+                definition: Some(tool.sha256().to_owned()),
+                estimate: Estimate { tokens: 1_000, ms: 2_000, calls: 1, ..Estimate::default() },
+                ..ToolPolicy::default()
+            },
+            timeout_ms: u64::from(tool.timeout_s) * 1_000 + GATEWAY_MS,
+            visible: tool.is_visible,
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(self.call(context, arguments))
+    }
+
+    fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        let arguments = self.restore_names(arguments);
+        self.original.check_arguments(&arguments)?;
+        let request = self.tool.fill(&arguments);
+        request.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn is_offered_to(&self, agent: Option<&str>) -> bool {
+        let agents = &self.tool.offer.agents;
+        agents.is_empty() || agent.is_some_and(|agent| agents.iter().any(|own| own == agent))
+    }
+}
+
+#[cfg(test)]
+mod tests;
