@@ -21,6 +21,7 @@ mod clarify;
 mod code;
 mod come_back;
 mod compacting;
+mod comprehensive;
 mod configuration;
 mod confirm;
 mod cors;

@@ -113,7 +113,10 @@ async fn workflows_are_modes_with_their_parameters_at_the_next_question() {
         list["modes"].as_array().unwrap().iter().find(|mode| mode["name"] == name).unwrap().clone()
     };
     let list = world.get("/modes").await.json();
-    assert_eq!(names(&list), ["react", "plan_solve", "router", "weekly", "workflow"]);
+    assert_eq!(
+        names(&list),
+        ["react", "comprehensive", "plan_solve", "router", "weekly", "workflow"]
+    );
     let any = find(&list, "workflow");
     assert_eq!((&any["agent_type"], &any["title"]), (&json!(2), &json!("Workflow")));
     assert_eq!(any["parameters"]["properties"]["workflow"]["enum"], json!(["weekly"]));
@@ -123,14 +126,20 @@ async fn workflows_are_modes_with_their_parameters_at_the_next_question() {
 
     write(folder.path(), "workflows/brief.yaml", BRIEF);
     let list = world.get("/modes").await.json();
-    assert_eq!(names(&list), ["react", "brief", "plan_solve", "router", "weekly", "workflow"]);
+    assert_eq!(
+        names(&list),
+        ["react", "brief", "comprehensive", "plan_solve", "router", "weekly", "workflow"]
+    );
     // A mode of its own name, with the question as its task.
     task(&world.model, "Write on gold in 9 words.").reply("Gold is dear.");
     let body = json!({"question": "gold", "mode": "brief", "arguments": {"words": 9}});
     assert_eq!(ask(&world, &body).await.last().unwrap().json()["answer"], "Gold is dear.");
 
     fs::remove_dir_all(folder.path().join("workflows")).unwrap();
-    assert_eq!(names(&world.get("/modes").await.json()), ["react", "plan_solve", "router"]);
+    assert_eq!(
+        names(&world.get("/modes").await.json()),
+        ["react", "comprehensive", "plan_solve", "router"]
+    );
 }
 
 #[tokio::test]

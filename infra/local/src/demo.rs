@@ -31,9 +31,15 @@ pub(crate) async fn start_if_needed(
     model.map(Some).map_err(SystemError::Demo)
 }
 
-/// Returns the variables for connecting to the demo model.
-pub(crate) fn model_variables(base_url: &str) -> [(&'static str, String); 3] {
+/// Returns the variables for connecting to the demo model, which is its own second model.
+pub(crate) fn model_variables(base_url: &str) -> [(&'static str, String); 4] {
+    let model = json!({
+        "provider": "openai", "model": DEMO_MODEL, "base_url": base_url,
+        "key": format!("env:{}", OPENAI_API_KEY.name),
+    });
+    let models = json!({"models": {"default": model}, "roles": {"second": "default"}});
     [
+        MODELS.pair(models.to_string()),
         // Must not be a word of the model's texts: keys are removed from provider responses.
         OPENAI_API_KEY.pair("scripted-demo-key"),
         OPENAI_BASE_URL.pair(base_url),

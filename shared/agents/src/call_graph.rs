@@ -32,7 +32,14 @@ impl<'a> CallGraph<'a> {
     fn callees(&self, name: &str) -> impl Iterator<Item = (&'a str, usize)> {
         let tools = self.agents.get(name).copied().into_iter().flat_map(|a| a.tools_with_lines());
         let called = tools.filter(|(tool, _)| self.agents.contains_key(tool));
-        called.chain(self.next_agents(name))
+        called.chain(self.agents_before(name)).chain(self.next_agents(name))
+    }
+
+    /// Returns the agents that an agent's file calls before the first turn.
+    fn agents_before(&self, name: &str) -> Vec<(&'a str, usize)> {
+        let Some(agent) = self.agents.get(name).copied() else { return Vec::new() };
+        let calls = agent.calls_before().map(|(call, line)| (call.name(), line));
+        calls.filter(|(name, _)| self.agents.contains_key(name)).collect()
     }
 
     /// Returns the agents to which an agent hands its run over. `all` stands for every mode that does not

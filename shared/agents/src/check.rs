@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use djinn_core::agent::ALL_TOOLS;
+use djinn_core::agent::{ALL_TOOLS, CallBefore};
+use djinn_core::verdict::VERDICT_TOOL;
 use djinn_text::near_miss::find_near_miss;
 
 use crate::call_graph::find_graph_problems;
@@ -11,7 +12,7 @@ use crate::read::ReadAgent;
 use crate::review::check_review;
 
 /// Names of calls that runs answer themselves, and the word for all tools; no agent may have such a name.
-pub const RESERVED_NAMES: [&str; 3] = [ALL_TOOLS, "ask_user", "planning"];
+pub const RESERVED_NAMES: [&str; 4] = [ALL_TOOLS, "ask_user", "planning", VERDICT_TOOL];
 
 /// Checks agents against each other and against the names of all tools.
 ///
@@ -86,21 +87,24 @@ fn check_tools(
     by_name: &BTreeMap<&str, &ReadAgent>,
     known_tools: &BTreeSet<String>,
 ) -> Vec<FileProblem> {
-    let is_known =
-        |name: &str| name == ALL_TOOLS || known_tools.contains(name) || by_name.contains_key(name);
+    let is_known = |name: &str| {
+        [ALL_TOOLS, VERDICT_TOOL].contains(&name)
+            || known_tools.contains(name)
+            || by_name.contains_key(name)
+    };
     let unknown = agent.tools_with_lines().filter(|(name, _)| !is_known(name));
     let mut problems: Vec<_> = unknown
         .map(|(name, line)| {
             let candidates = known_tools.iter().map(String::as_str).chain(by_name.keys().copied());
-            let hint = find_near_miss(name, candidates)
-                .map(|near_miss| format!(": did you mean `{near_miss}`?"))
-                .unwrap_or_default();
+            let hint = hint_at(name, candidates);
             let name = quote(name);
             let rule = format!("`tools` names {name}, which is neither a tool nor an agent{hint}");
             agent.problem_at(line, rule)
         })
         .collect();
-    problems.extend(check_file_calls(agent, known_tools));
+    problems.extend(check_calls_before(agent, by_name, known_tools));
+    problems.extend(check_call_after(agent, known_tools));
+    problems.extend(check_verdict(agent, by_name));
     let is_offered = |name: &str| {
         let tools = &agent.spec.tools;
         let has_all = tools.iter().any(|tool| tool == ALL_TOOLS);
@@ -133,9 +137,7 @@ fn check_next_agents(
         } else if by_name.contains_key(name) || elsewhere.contains(name) {
             return None;
         } else {
-            let hint = find_near_miss(name, by_name.keys().copied())
-                .map(|near_miss| format!(": did you mean `{near_miss}`?"))
-                .unwrap_or_default();
+            let hint = hint_at(name, by_name.keys().copied());
             format!("`hands_over` names {}, which is not an agent{hint}", quote(name))
         };
         Some(agent.problem_at(line, rule))
@@ -158,18 +160,58 @@ fn check_reviewer(
     Some(agent.problem_at(agent.line_of("review"), rule))
 }
 
-/// Returns unknown tools in `before` and `after`. Agents are not allowed there, because such a call has no
-/// calling model.
-fn check_file_calls(agent: &ReadAgent, known_tools: &BTreeSet<String>) -> Vec<FileProblem> {
-    let before = agent.spec.before.iter().map(|name| ("before", name));
-    let after = agent.spec.after.iter().map(|name| ("after", name));
-    let unknown = before.chain(after).filter(|(_, name)| !known_tools.contains(*name));
-    let problem = |(key, name): (&str, &String)| {
-        let hint = find_near_miss(name, known_tools.iter().map(String::as_str))
-            .map(|near_miss| format!(": did you mean `{near_miss}`?"))
-            .unwrap_or_default();
-        let rule = format!("`{key}` names {}, which is not a tool{hint}", quote(name));
-        agent.problem_at(agent.line_of(key), rule)
+/// Returns unknown names in `before`, and models for calls that have no model of their own.
+fn check_calls_before(
+    agent: &ReadAgent,
+    by_name: &BTreeMap<&str, &ReadAgent>,
+    known_tools: &BTreeSet<String>,
+) -> Vec<FileProblem> {
+    let problem = |(call, line): (&CallBefore, usize)| {
+        let name = call.name();
+        let quoted = quote(name);
+        let called = by_name.get(name).map(|agent| &agent.spec);
+        let rule = match (called, call.model()) {
+            (Some(called), Some(_)) if called.machine.has_plan() => {
+                format!("`before` gives {quoted} a `model`, but its file has `mode: plan_solve`")
+            }
+            (None, Some(_)) if known_tools.contains(name) => {
+                format!("`before` gives the tool {quoted} a `model`: only agents have a model")
+            }
+            (Some(_), _) => return None,
+            (None, None) if known_tools.contains(name) => return None,
+            (None, _) => {
+                let names = known_tools.iter().map(String::as_str).chain(by_name.keys().copied());
+                let hint = hint_at(name, names);
+                format!("`before` names {quoted}, which is neither a tool nor an agent{hint}")
+            }
+        };
+        Some(agent.problem_at(line, rule))
     };
-    unknown.map(problem).collect()
+    agent.calls_before().filter_map(problem).collect()
+}
+
+/// Returns an unknown tool in `after`. Agents are not allowed there, because the result of this call is the
+/// agent's own answer.
+fn check_call_after(agent: &ReadAgent, known_tools: &BTreeSet<String>) -> Option<FileProblem> {
+    let name = agent.spec.after.as_ref().filter(|name| !known_tools.contains(*name))?;
+    let hint = hint_at(name, known_tools.iter().map(String::as_str));
+    let rule = format!("`after` names {}, which is not a tool{hint}", quote(name));
+    Some(agent.problem_at(agent.line_of("after"), rule))
+}
+
+/// Returns an agent that gives a verdict without agents to judge.
+fn check_verdict(agent: &ReadAgent, by_name: &BTreeMap<&str, &ReadAgent>) -> Option<FileProblem> {
+    let (_, line) = agent.tools_with_lines().find(|(name, _)| *name == VERDICT_TOOL)?;
+    if agent.spec.before.iter().any(|call| by_name.contains_key(call.name())) {
+        return None;
+    }
+    let rule = format!("`tools` names `{VERDICT_TOOL}`, but `before` names no agent");
+    Some(agent.problem_at(line, rule))
+}
+
+/// Returns the end of a sentence about an unknown name.
+fn hint_at<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> String {
+    find_near_miss(name, candidates)
+        .map(|near_miss| format!(": did you mean `{near_miss}`?"))
+        .unwrap_or_default()
 }

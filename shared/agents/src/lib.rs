@@ -7,6 +7,7 @@
 //! [`check_answer`] validate a call of an agent against its file. [`check_replacement`] checks templates that
 //! replace the built-in templates.
 
+mod before;
 mod call_graph;
 mod check;
 mod fields;

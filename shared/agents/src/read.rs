@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, CallBefore};
 use djinn_core::review::ReviewPolicy;
 use djinn_core::settings::{Machine, Role};
 use djinn_core::tool::Risk;
+use djinn_core::verdict::VERDICT_TOOL;
 use serde_json::Value;
 
+use crate::before::{ROLES, read_before};
 use crate::fields::Fields;
 use crate::file::{AgentFile, split_file};
 use crate::keys::sort_keys;
@@ -30,9 +32,6 @@ const DEFAULT_MAX_STEPS: u32 = 20;
 
 /// The highest value for an agent's maximum turns.
 const MAX_STEPS: u32 = 1_000;
-
-/// Maximum tools that are called before an agent's first turn.
-const MAX_CALLS_BEFORE: usize = 8;
 
 /// The highest value for an agent's maximum calls in one turn.
 const MAX_CALLS: u32 = 100;
@@ -87,6 +86,12 @@ impl ReadAgent {
         names.iter().map(String::as_str).zip(lines)
     }
 
+    /// Returns the calls before the first turn, each with its line.
+    pub(crate) fn calls_before(&self) -> impl Iterator<Item = (&CallBefore, usize)> {
+        let lines = self.name_lines.get("before").into_iter().flatten().copied();
+        self.spec.before.iter().zip(lines)
+    }
+
     /// Returns a problem in a line of the file.
     pub(crate) fn problem_at(&self, line: usize, rule: impl Into<String>) -> FileProblem {
         Fault::new(line, rule).into_problem(&self.path)
@@ -108,13 +113,14 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let name = read_name(&fields)?;
     let description = read_description(&fields)?;
     let EntryKeys { entry, title, agent_type, review } = EntryKeys::read(&fields, file.entry)?;
-    let (tools, tool_lines) = fields.read_names("tools")?.into_iter().unzip();
+    let (tools, tool_lines): (Vec<String>, _) = fields.read_names("tools")?.into_iter().unzip();
     let ToolRules { tool_choice, stop_at, hands_over } = ToolRules::read(&fields)?;
     let (stop_at, stop_lines) = stop_at.into_iter().unzip();
     let (hands_over, next_lines) = hands_over.into_iter().unzip();
     let model = fields.read_word("model", &ROLES)?;
     let parameters = read_parameters(&fields, file.language)?;
-    let (before, after) = read_file_calls(&fields)?;
+    let (before, before_lines) = read_before(&fields)?.into_iter().unzip();
+    let after = fields.read_text("after", "the name of a tool")?.map(str::to_owned);
     let answer = read_answer(&fields, &parameters, after.is_some())?;
     let max_steps = fields.read_number("max_steps", 1..=MAX_STEPS)?;
     let first_tool = fields.read_text("first_tool", "the name of one of `tools`")?;
@@ -124,6 +130,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
     let machine = fields.read_word("mode", &machines)?.unwrap_or_default();
     refuse_beside_plan(&fields, machine, &answer)?;
     refuse_form(&fields, &answer)?;
+    refuse_beside_verdict(&fields, &tools, &answer)?;
     let context = fields.read_word("context", &CONTEXTS)?;
     let spec = AgentSpec {
         before,
@@ -167,6 +174,7 @@ fn read_file(file: &AgentFile<'_>) -> Result<ReadAgent, Fault> {
             ("tools", tool_lines),
             ("stop_at", stop_lines),
             ("hands_over", next_lines),
+            ("before", before_lines),
         ]),
     })
 }
@@ -212,17 +220,6 @@ pub(crate) fn read_title(fields: &Fields) -> Result<Option<String>, Fault> {
     }
     Ok(title.map(str::to_owned))
 }
-
-/// The roles whose models agents may use.
-const ROLES: [(&str, Role); 7] = [
-    ("react", Role::React),
-    ("planner", Role::Planner),
-    ("executor", Role::Executor),
-    ("code", Role::Code),
-    ("report", Role::Report),
-    ("search", Role::Search),
-    ("router", Role::Router),
-];
 
 const CONTEXTS: [(&str, AgentContext); 3] = [
     ("none", AgentContext::None),
@@ -274,19 +271,6 @@ pub(crate) fn read_description(fields: &Fields) -> Result<String, Fault> {
     Err(Fault::new(fields.line_of("description"), rule))
 }
 
-/// Returns the tools in `before` and `after`.
-fn read_file_calls(fields: &Fields) -> Result<(Vec<String>, Option<String>), Fault> {
-    let before: Vec<String> =
-        fields.read_names("before")?.into_iter().map(|(name, _)| name).collect();
-    let after = fields.read_text("after", "the name of a tool")?;
-    if before.len() > MAX_CALLS_BEFORE {
-        let rule =
-            format!("`before` names {} tools: the limit is {MAX_CALLS_BEFORE}", before.len());
-        return Err(Fault::new(fields.line_of("before"), rule));
-    }
-    Ok((before, after.map(str::to_owned)))
-}
-
 /// Rejects keys that a planner cannot have. A planner plans first, and the summary of its work is text.
 fn refuse_beside_plan(
     fields: &Fields,
@@ -314,6 +298,23 @@ fn refuse_form(fields: &Fields, answer: &AnswerFormat) -> Result<(), Fault> {
         }
         Some(_) | None => Ok(()),
     }
+}
+
+/// Rejects keys with which the answer is neither a chosen answer nor the agent's last message.
+fn refuse_beside_verdict(
+    fields: &Fields,
+    tools: &[String],
+    answer: &AnswerFormat,
+) -> Result<(), Fault> {
+    if tools.iter().all(|tool| tool != VERDICT_TOOL) {
+        return Ok(());
+    }
+    let is_set = |key: &&str| fields.find_entry(key).is_some();
+    let key = ["after"].into_iter().chain(ENDS).find(is_set);
+    let key = key.or((*answer != AnswerFormat::Text).then_some("answer"));
+    let Some(key) = key else { return Ok(()) };
+    let rule = format!("`{key}` is not allowed with the tool `{VERDICT_TOOL}`");
+    Err(Fault::new(fields.line_of(key), rule))
 }
 
 /// Returns the answer format. `is_made` is true if a tool creates the file, under any name.

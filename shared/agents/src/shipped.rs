@@ -13,9 +13,10 @@ macro_rules! agent_files {
     };
 }
 
-const EN: [(&str, &str); 10] = agent_files!(
+const EN: [(&str, &str); 11] = agent_files!(
     "en",
     "code_interpreter",
+    "comprehensive",
     "deep_search",
     "plan_solve",
     "react",
@@ -27,9 +28,10 @@ const EN: [(&str, &str); 10] = agent_files!(
     "writer"
 );
 
-const ZH: [(&str, &str); 10] = agent_files!(
+const ZH: [(&str, &str); 11] = agent_files!(
     "zh",
     "code_interpreter",
+    "comprehensive",
     "deep_search",
     "plan_solve",
     "react",

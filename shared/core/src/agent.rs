@@ -7,6 +7,7 @@ use crate::effect::ToolChoice;
 use crate::review::ReviewPolicy;
 use crate::settings::{Machine, Role};
 use crate::tool::{Risk, ToolSpec};
+use crate::verdict::VERDICT_TOOL;
 use crate::workflow::Workflow;
 
 /// The argument with an agent's task; a step of a plan has no other argument.
@@ -68,9 +69,10 @@ pub struct AgentSpec {
     /// itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hands_over: Vec<String>,
-    /// The tools called with the agent's arguments before the first turn, which reads their results.
+    /// The tools and agents called with the agent's arguments before the first turn, which reads their
+    /// results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub before: Vec<String>,
+    pub before: Vec<CallBefore>,
     /// The tool called with the agent's arguments and its `answer`. The tool's result is the agent's result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
@@ -98,6 +100,40 @@ pub struct AgentSpec {
     /// The steps of an agent that is a workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Box<Workflow>>,
+}
+
+/// A call before an agent's first turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CallBefore {
+    /// A tool or an agent of this name.
+    Name(String),
+    /// An agent with the model of another role than its own.
+    WithModel {
+        /// The name of the agent.
+        agent: String,
+        /// The role.
+        model: Role,
+    },
+}
+
+impl CallBefore {
+    /// Returns the name of the tool or agent.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Name(name) | Self::WithModel { agent: name, .. } => name,
+        }
+    }
+
+    /// Returns the role in place of the agent's own.
+    #[must_use]
+    pub fn model(&self) -> Option<Role> {
+        match self {
+            Self::Name(_) => None,
+            Self::WithModel { model, .. } => Some(*model),
+        }
+    }
 }
 
 /// Maximum milliseconds for the file of the agent that takes a run over.
@@ -197,6 +233,12 @@ impl AgentSpec {
     #[must_use]
     pub fn is_answer_formed(&self) -> bool {
         self.answer != AnswerFormat::Text || self.after.is_some()
+    }
+
+    /// Returns true if the agent gives a verdict on the answers of the agents in `before`.
+    #[must_use]
+    pub fn gives_verdict(&self) -> bool {
+        self.tools.iter().any(|tool| tool == VERDICT_TOOL)
     }
 
     /// Returns the tool choice of a turn. The last turn is free for the answer: the model need not call a tool,

@@ -5,19 +5,22 @@
 
 mod agent_calls;
 mod attempts;
+mod ensemble;
 mod file_calls;
 mod hand_over;
 mod held_calls;
 mod open_turn;
 mod stop;
+mod tool_calls;
 
 use std::collections::BTreeSet;
 
 use crate::call_bounds::CallBounds;
 use crate::repeats::{RepeatDetector, Repetition};
 pub(crate) use agent_calls::describe_call;
-use agent_calls::{no_run_event, stop_event};
+use agent_calls::stop_event;
 pub use attempts::Attempts;
+pub use ensemble::GivenVerdict;
 use file_calls::{Caller, read_result_after};
 pub use hand_over::{AgentPosition, HandOver, shown_text};
 pub use open_turn::AgentShare;
@@ -35,6 +38,7 @@ use crate::id::{CallId, EntryId, EntryName, MessageId};
 use crate::input::{FinishReason, ModelReplied};
 use crate::settings::{Role, RunSettings};
 use crate::tool::{ArgumentProblem, ToolArguments, ToolCall, ToolFailure, ToolResult};
+use crate::verdict::Ensemble;
 use djinn_text::truncate::truncate_text;
 
 /// Maximum consecutive nudges after replies without calls that cannot be the answer.
@@ -72,6 +76,8 @@ pub struct AgentLoop {
     stop_at: Vec<String>,
     /// True if a tool has returned a result to the agent.
     has_result: bool,
+    /// The answers that the agent judges, if its file has it judge.
+    ensemble: Option<Box<Ensemble>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +97,8 @@ pub struct TurnUpdate {
     pub done: bool,
     /// The results of tools in `stop_at`, which are the agent's answer.
     pub tool_answer: Option<String>,
+    /// The agent's verdict on the answers of its ensemble.
+    pub verdict: Option<GivenVerdict>,
     /// The problem of the last reply as an answer, although the agent received the format.
     pub answer_problem: Option<String>,
     /// The human requests to send.
@@ -117,6 +125,7 @@ impl AgentLoop {
             calls_after: false,
             stop_at: Vec::new(),
             has_result: false,
+            ensemble: None,
         }
     }
 
@@ -205,12 +214,12 @@ impl AgentLoop {
             };
             let tool = replied.offered.iter().find(|tool| tool.name == request.tool);
             let rejection = bounds.refuse_call(request, &replied.offered);
-            let outcome = rejection.or_else(|| answer(&call));
+            let outcome = rejection.or_else(|| answer(&call)).or_else(|| self.judge(&call));
             update.events.push(requested_event(&call, tool));
             if let Some(outcome) = &outcome {
                 update.events.push(result_event(&call, outcome));
             }
-            calls.push(OpenCall::new(call, tool, outcome));
+            calls.push(OpenCall::new(call, request.model, tool, outcome));
         }
         self.stage = LoopStage::Acting(OpenTurn {
             message,
@@ -222,43 +231,6 @@ impl AgentLoop {
         self.hold_calls(&replied.offered, settings, known_urls, &mut update);
         self.close_turn_if_complete(reply.finish, &mut update);
         update
-    }
-
-    /// Records the start of a `once` call. Returns true if the start is new.
-    pub fn mark_started(&mut self, call: &CallId) -> bool {
-        match self.open_call(call) {
-            Some(open) if !open.started && open.is_due() => {
-                open.started = true;
-                true
-            }
-            Some(_) | None => false,
-        }
-    }
-
-    /// Processes a standstill during a failed attempt at a call. `None` if the attempt is not due.
-    pub fn on_tool_stalled(&mut self, call: &CallId, attempt: u32) -> Option<TurnUpdate> {
-        let is_owed = |open: &&mut OpenCall| {
-            open.is_due() && !open.is_to_agent() && open.next_attempt() == attempt
-        };
-        let open = self.open_call(call).filter(is_owed)?;
-        open.crashes += 1;
-        let mut update = TurnUpdate::default();
-        update.events.extend(open.give_up_if_crashed());
-        self.close_turn_if_complete(FinishReason::Done, &mut update);
-        Some(update)
-    }
-
-    /// Processes the result of a call. `None` if the call is not due.
-    pub fn on_tool_returned(&mut self, call: &CallId, outcome: &ToolResult) -> Option<TurnUpdate> {
-        let open = self.open_call(call).filter(|open| open.is_due())?;
-        let mut update = TurnUpdate::default();
-        // This check precedes the result, because a call with a result has no run.
-        update.events.extend(no_run_event(open));
-        open.result = Some(outcome.clone());
-        update.events.push(result_event(&open.call, outcome));
-        self.tainted |= outcome.is_untrusted(open.policy.untrusted);
-        self.close_turn_if_complete(FinishReason::Done, &mut update);
-        Some(update)
     }
 
     /// Processes a crash. Started `once` calls become uncertain, and an effect with three crashes is given
@@ -351,6 +323,7 @@ impl AgentLoop {
         let calls: Vec<(ToolCall, ToolResult)> = calls.collect();
         self.has_result |= calls.iter().any(|(_, result)| is_tool_result(result));
         update.tool_answer = join_answers(&calls, &self.stop_at);
+        self.add_verdict(&calls, update);
         let repetition = self.repeats.observe_calls(&calls);
         let is_unreadable = calls.iter().any(|(call, _)| is_unreadable_text(call));
         let (text, problem) = match self.caller {

@@ -22,6 +22,7 @@ use crate::plan::{Plan, StepStatus};
 use crate::settings::{Machine, OutputStyle};
 use crate::status::RunStatus;
 use crate::tool::{Risk, ToolResult};
+use crate::verdict::EnsembleVerdict;
 pub use review_result::{ResetReason, ReviewResult};
 pub use run_result::RunResult;
 
@@ -280,6 +281,9 @@ pub enum Event {
     /// A human request was resolved.
     #[serde(rename = "human.resolved")]
     HumanResolved(Box<ResponseRecord>),
+    /// An agent gave its verdict on the answers of its ensemble. A run has at most one.
+    #[serde(rename = "verdict.given")]
+    VerdictGiven(EnsembleVerdict),
     /// The run ended. Always the last entry, and exactly one.
     #[serde(rename = "run.ended")]
     RunEnded(RunResult),
@@ -382,15 +386,9 @@ impl Event {
             Self::UserMessageAdded { .. } => "user_message.added",
             Self::HumanRequested { .. } => "human.requested",
             Self::HumanResolved(_) => "human.resolved",
+            Self::VerdictGiven(_) => "verdict.given",
             Self::RunEnded(_) => "run.ended",
         }
-    }
-
-    /// Returns the result of the run if the event is the run's end.
-    #[must_use]
-    pub fn run_result(&self) -> Option<&RunResult> {
-        let Self::RunEnded(ending) = self else { return None };
-        Some(ending)
     }
 }
 

@@ -21,6 +21,7 @@ pub use crate::reply::{
 };
 use crate::status::RunStatus;
 use crate::tool::{FullOutput, ToolResult};
+use crate::verdict::Evidence;
 pub use agent_changed::AgentChanged;
 pub use attempt_failed::AttemptFailed;
 pub use child_spec::ChildSpec;
@@ -244,6 +245,9 @@ pub struct ChildEnded {
     /// The newest turns, cut short, if the child's tool calls join the conversation of the run above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
+    /// Short results that the answer is based on, oldest first, for an agent that judges the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
     /// True if the child has read text that anybody may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,

@@ -29,6 +29,7 @@ pub mod session;
 pub mod settings;
 pub mod status;
 pub mod tool;
+pub mod verdict;
 pub mod workflow;
 
 pub use djinn_messages::language;

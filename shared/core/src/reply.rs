@@ -2,6 +2,7 @@
 
 use crate::budget::Usage;
 use crate::id::MessageId;
+use crate::role::Role;
 use serde::{Deserialize, Serialize};
 
 use crate::tool::{OfferedTool, ToolArguments, ToolSetRef};
@@ -72,6 +73,18 @@ pub struct RequestedCall {
     pub tool: String,
     /// The arguments after repair, or the text that could not be parsed.
     pub arguments: ToolArguments,
+    /// The role whose model works as the called agent, if an agent's file names another role than the agent's
+    /// own. `None` for every call of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Role>,
+}
+
+impl RequestedCall {
+    /// Creates a call as a model requests it.
+    #[must_use]
+    pub fn new(tool: impl Into<String>, arguments: ToolArguments) -> Self {
+        Self { tool: tool.into(), arguments, model: None }
+    }
 }
 
 /// The reason that a reply ended.

@@ -26,6 +26,11 @@ pub enum Role {
     Search,
     /// A turn of an agent that chooses who answers.
     Router,
+    /// A turn of an agent that judges the answers of others.
+    Critic,
+    /// A turn of an agent of an ensemble with a second model. The role has no model unless a deployment
+    /// configures its model.
+    Second,
 }
 
 impl Role {
@@ -41,6 +46,8 @@ impl Role {
         Self::Search,
         Self::Code,
         Self::Router,
+        Self::Critic,
+        Self::Second,
     ];
 
     /// Returns the role's word in settings, logs and spans.
@@ -57,6 +64,8 @@ impl Role {
             Self::Report => "report",
             Self::Search => "search",
             Self::Router => "router",
+            Self::Critic => "critic",
+            Self::Second => "second",
         }
     }
 }

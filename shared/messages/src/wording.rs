@@ -59,6 +59,8 @@ wordings! {
     ReviewAccepted = "notice"."review_accepted";
     ReviewRejected = "notice"."review_rejected";
     ReviewFailed = "notice"."review_failed";
+    VerdictChosen = "notice"."verdict_chosen";
+    VerdictMerged = "notice"."verdict_merged";
     StillWorking = "notice"."still_working";
     SandboxInstallation = "progress"."sandbox_installation";
     SandboxQueue = "progress"."sandbox_queue";

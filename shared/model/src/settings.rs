@@ -188,14 +188,24 @@ impl Settings {
     /// from another falls back to the other's model.
     #[must_use]
     pub fn model(&self, role: Role) -> Option<(&str, &ModelSettings)> {
-        self.find_model(self.primary.of(role)?)
+        self.find_model(self.primary_name(role)?)
     }
 
     /// Returns the fallback for a role's model, if a different model is configured.
     #[must_use]
     pub fn fallback(&self, role: Role) -> Option<(&str, &ModelSettings)> {
+        let primary = self.primary_name(role)?;
         let name = self.fallback.of(role)?;
-        self.find_model(name).filter(|_| self.primary.of(role) != Some(name))
+        self.find_model(name).filter(|_| primary != name)
+    }
+
+    /// Returns the name of a role's model. Only `second` has no model by default: an agent of an ensemble is
+    /// left out without a second model.
+    fn primary_name(&self, role: Role) -> Option<&String> {
+        match role {
+            Role::Second => self.primary.by_role.get(role.as_str()),
+            _ => self.primary.of(role),
+        }
     }
 
     fn find_model(&self, name: &str) -> Option<(&str, &ModelSettings)> {
@@ -221,8 +231,8 @@ fn inherited_role(role: Role) -> Option<Role> {
     match role {
         Role::Compactor => Some(Role::Summary),
         Role::Employees | Role::Code | Role::Report | Role::Search => Some(Role::Executor),
-        Role::Router => Some(Role::React),
-        Role::React | Role::Summary | Role::Planner | Role::Executor => None,
+        Role::Router | Role::Critic => Some(Role::React),
+        Role::React | Role::Summary | Role::Planner | Role::Executor | Role::Second => None,
     }
 }
 

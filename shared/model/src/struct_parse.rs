@@ -204,7 +204,7 @@ fn parse_call(body: &str, cut: bool) -> Option<RequestedCall> {
                 }
                 _ => object,
             };
-            Some(RequestedCall { tool, arguments: ToolArguments::Parsed(arguments) })
+            Some(RequestedCall::new(tool, ToolArguments::Parsed(arguments)))
         }
         ToolArguments::Malformed { problem, .. } => {
             let tool = find_tool_name(body)?;
@@ -212,10 +212,8 @@ fn parse_call(body: &str, cut: bool) -> Option<RequestedCall> {
                 ArgumentProblem::NotAnObject => ArgumentProblem::NotJson,
                 problem => problem,
             };
-            Some(RequestedCall {
-                tool,
-                arguments: repair::malformed_arguments(body.trim(), problem),
-            })
+            let arguments = repair::malformed_arguments(body.trim(), problem);
+            Some(RequestedCall::new(tool, arguments))
         }
     }
 }

@@ -130,7 +130,7 @@ fn find_calls(text: &str, tools: &[ToolSpec], names: &ToolNames) -> Option<Vec<R
     if let Some(calls) = text_calls.filter(|calls| !calls.is_empty()) {
         let call = |(tool, arguments): (String, _)| {
             let arguments = ToolArguments::Parsed(arguments);
-            find_tool(&tool).map(|tool| RequestedCall { tool: tool.name.clone(), arguments })
+            find_tool(&tool).map(|tool| RequestedCall::new(tool.name.clone(), arguments))
         };
         return calls.into_iter().map(call).collect();
     }
@@ -140,7 +140,7 @@ fn find_calls(text: &str, tools: &[ToolSpec], names: &ToolNames) -> Option<Vec<R
     }
     let tool = tools.iter().find(|tool| text.contains(names.wire_name(&tool.name)))?;
     let arguments = malformed_arguments(text, ArgumentProblem::WrittenAsText);
-    Some(vec![RequestedCall { tool: tool.name.clone(), arguments }])
+    Some(vec![RequestedCall::new(tool.name.clone(), arguments)])
 }
 
 /// Returns true if a whole text may be a call in JSON, judged by its start; `None` if more text is needed.

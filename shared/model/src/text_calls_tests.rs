@@ -43,7 +43,8 @@ fn calls_that_are_written_as_text_are_made_in_each_dialect_however_they_arrive()
     for (name, text) in &cases {
         for size in [1, 3, 7, 10_000] {
             let (told, calls) = scan(text, size);
-            let [RequestedCall { tool, arguments: ToolArguments::Parsed(arguments) }] = &calls[..]
+            let [RequestedCall { tool, arguments: ToolArguments::Parsed(arguments), .. }] =
+                &calls[..]
             else {
                 panic!("{name} in pieces of {size}: {told:?} {calls:?}")
             };

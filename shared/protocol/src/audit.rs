@@ -252,7 +252,8 @@ impl<'a> AuditEvent<'a> {
             | Event::ReviewCompleted(_)
             | Event::UserMessageAdded { .. }
             | Event::ChildStarted { .. }
-            | Event::ChildEnded { .. } => None,
+            | Event::ChildEnded { .. }
+            | Event::VerdictGiven(_) => None,
         }
     }
 }

@@ -13,6 +13,7 @@ mod result;
 mod review;
 mod search;
 mod spending;
+mod verdict;
 
 use std::collections::BTreeMap;
 
@@ -41,6 +42,7 @@ pub use result::{PublicFullOutput, PublicResultView, PublicToolResult};
 pub use review::PublicReview;
 pub use search::{PublicFindings, PublicPage};
 pub use spending::{PublicEstimate, PublicSpending, PublicUsage};
+pub use verdict::PublicScore;
 
 /// An event of a run's history. Events never change after they were sent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -300,6 +302,15 @@ pub enum PublicEvent<'a> {
     /// A human request received a response or timed out.
     #[serde(rename = "human.resolved")]
     HumanResolved(PublicResponse<'a>),
+    /// An agent gave its verdict on the answers of an ensemble. At most one in a run, before its end.
+    #[serde(rename = "verdict.given")]
+    VerdictGiven {
+        /// The path of the child whose answer is the answer; absent if the agent merges the answers.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        chosen: Option<String>,
+        /// The score of each answer, in the order of the letters.
+        scores: Vec<PublicScore<'a>>,
+    },
     /// The run has ended. The last event of every run.
     #[serde(rename = "run.ended")]
     RunEnded {

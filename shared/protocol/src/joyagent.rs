@@ -241,6 +241,7 @@ impl Translator {
                 self.request_events(entry, reasoning, *risk, *estimate, requests)
             }
             Event::HumanResolved(response) => vec![self.response_event(entry, response)],
+            Event::VerdictGiven(verdict) => vec![self.verdict_event(entry, verdict)],
             Event::RunEnded(ending) => self.end_run(entry, ending),
         }
     }

@@ -119,6 +119,7 @@ impl Lanes {
             | Event::UserMessageAdded { .. }
             | Event::HumanRequested { .. }
             | Event::HumanResolved(_)
+            | Event::VerdictGiven(_)
             | Event::RunEnded(_) => {}
         }
     }

@@ -53,6 +53,7 @@ impl TurnTracker {
             | Event::UserMessageAdded { .. }
             | Event::HumanRequested { .. }
             | Event::HumanResolved(_)
+            | Event::VerdictGiven(_)
             | Event::RunEnded(_) => {}
         }
     }

@@ -91,6 +91,8 @@ fragments! {
     TOOL_PLANNING = "tool/planning", 3_000;
     /// The model's description of `ask_user`.
     TOOL_ASK_USER = "tool/ask_user", 2_000;
+    /// The agent's description of `give_verdict`.
+    TOOL_VERDICT = "tool/give_verdict", 2_000;
     /// The agent's description of `python`.
     TOOL_PYTHON = "tool/python", 3_000;
     /// The agent's description of `look`.
@@ -203,6 +205,8 @@ fragments! {
     NOTE_BAD_ANSWER = "note/bad_answer", 4_000;
     /// The results of the calls that an agent's file makes before the first turn.
     NOTE_PREPARED = "note/prepared", 1_200_000;
+    /// The answers that an agent judges, under their letters.
+    NOTE_ANSWERS = "note/answers", 1_200_000;
     /// The nudge after a call that returned the same result several times.
     NOTE_REPEATED = "note/repeated", 1_000;
     /// A user message to a run at work.
@@ -366,19 +370,6 @@ impl Prompts {
     #[must_use]
     pub fn frame_text(&self, text: &str, max_chars: usize) -> String {
         frame::frame_text(text, max_chars.min(FRAME.max_chars))
-    }
-
-    /// Returns the description of a tool: the fragment's text up to the first heading, and each
-    /// `## parameter` section.
-    pub fn describe_tool(&self, language: Language, fragment: Fragment) -> ToolDescription {
-        let text = self.render(language, fragment, ());
-        let mut sections = text.split("\n## ");
-        let description = sections.next().unwrap_or_default().trim().to_owned();
-        let parameters = sections
-            .filter_map(|section| section.split_once('\n'))
-            .map(|(name, words)| (name.trim().to_owned(), words.trim().to_owned()))
-            .collect();
-        ToolDescription { description, parameters }
     }
 
     /// Returns the SHA-256 over all current fragments.

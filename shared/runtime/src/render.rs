@@ -5,6 +5,7 @@ mod arguments;
 mod attached;
 mod compaction;
 mod employees;
+mod ensemble;
 mod external;
 mod fitting;
 mod group;
@@ -18,10 +19,8 @@ mod transcript;
 mod window;
 
 use djinn_core::agent::{FILE_NAME_ARGUMENT, TASK_ARGUMENT};
-use djinn_core::conversation::ConversationItem;
 use djinn_core::effect::{ModelCall, ToolChoice};
 use djinn_core::file::ProductFile;
-use djinn_core::human::ASK_USER;
 use djinn_core::input::DroppedContext;
 use djinn_core::language::Language;
 use djinn_core::run::Run;
@@ -100,7 +99,8 @@ pub fn render_request(
     let limit = bounds.tokens;
     let run = &*run.model_view();
     let language = run.spec().settings.language;
-    let ask_user = || can_ask_user(run).then(|| plan::ask_user_tool(prompts, language));
+    let ask_user = || plan::can_ask_user(run).then(|| plan::ask_user_tool(prompts, language));
+    let verdict = || ensemble::verdict_tool(prompts, run);
     let own = match call.role {
         _ if run.spec().agent().is_some() && call.tool_choice == ToolChoice::None => Vec::new(),
         Role::Planner if plans(run) => {
@@ -114,7 +114,9 @@ pub fn render_request(
         | Role::Code
         | Role::Report
         | Role::Search
-        | Role::Router => tools.iter().cloned().chain(ask_user()).collect(),
+        | Role::Router
+        | Role::Critic
+        | Role::Second => tools.iter().cloned().chain(verdict()).chain(ask_user()).collect(),
         Role::Summary | Role::Compactor => Vec::new(),
     };
     let offers = own.iter().map(ToolSpec::to_offered).collect();
@@ -125,7 +127,9 @@ pub fn render_request(
         | Role::Code
         | Role::Report
         | Role::Search
-        | Role::Router => {
+        | Role::Router
+        | Role::Critic
+        | Role::Second => {
             let words = LoopPrompts::of(prompts, call, run, tools, bounds);
             render_loop(prompts, words, &own, run, bounds, count)?
         }
@@ -153,22 +157,6 @@ pub fn render_request(
 /// Returns true if the run makes a plan, in any role.
 fn plans(run: &Run) -> bool {
     run.spec().machine().has_plan()
-}
-
-/// Returns true if the model may ask the user: only before any other work.
-fn can_ask_user(run: &Run) -> bool {
-    let is_first = |item: &ConversationItem| match item {
-        ConversationItem::Turn(turn) => turn.calls.iter().all(|(call, _)| call.tool == ASK_USER),
-        ConversationItem::Nudge(_) | ConversationItem::UserMessage(_) => true,
-        ConversationItem::Round { .. }
-        | ConversationItem::PlanEdited(_)
-        | ConversationItem::Review(_) => false,
-    };
-    let items = &run.conversation().items;
-    !run.is_child()
-        && run.spec().settings.human.clarify
-        && items.len() < MAX_USER_QUESTIONS
-        && items.iter().all(is_first)
 }
 
 /// The prompts of an agent loop besides the conversation.

@@ -281,7 +281,7 @@ pub fn reply_texts(reply: &mut Reply) -> ReplyTexts<'_> {
         of_reply.push(ContentText::from_words("reasoning", text, TextBound::Unbounded));
     }
     let calls = calls.iter_mut().map(|call| {
-        let RequestedCall { tool, arguments } = call;
+        let RequestedCall { tool, arguments, model: _ } = call;
         let arguments = match arguments {
             ToolArguments::Parsed(arguments) => {
                 member_texts("arguments", arguments, TextBound::Unbounded)

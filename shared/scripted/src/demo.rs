@@ -18,6 +18,7 @@ mod route;
 mod sheet;
 mod step;
 mod summary;
+mod verdict;
 mod web;
 
 use serde_json::json;
@@ -50,6 +51,7 @@ pub(crate) fn respond(request: &RecordedRequest) -> ScriptedResponse {
         );
     };
     let response = summary::respond(request)
+        .or_else(|| verdict::respond(request))
         .or_else(|| route::respond(request))
         .or_else(|| employees::respond(request))
         .or_else(|| document::respond(request))

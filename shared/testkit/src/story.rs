@@ -321,9 +321,9 @@ impl Model for StoryModel {
 
 impl From<&StoryLine> for Reply {
     fn from(line: &StoryLine) -> Self {
-        let to_call = |(tool, arguments): &(String, Value)| RequestedCall {
-            tool: tool.clone(),
-            arguments: ToolArguments::Parsed(arguments.as_object().cloned().unwrap_or_default()),
+        let to_call = |(tool, arguments): &(String, Value)| {
+            let arguments = arguments.as_object().cloned().unwrap_or_default();
+            RequestedCall::new(tool, ToolArguments::Parsed(arguments))
         };
         let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
         let calls = line.calls.iter().map(to_call).collect();

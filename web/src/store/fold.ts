@@ -223,6 +223,8 @@ class Fold {
           startedAtMs: atMs,
         }));
         return this.#addRow(path, atMs, { kind: "child", key: entry.id, atMs, child: entry.child });
+      case "verdict.given":
+        return this.#note(entry, { type: "verdict", chosen: entry.chosen ?? null, scores: entry.scores });
       case "child.ended":
         return this.#childEnded(entry);
       case "user_message.added": {

@@ -2,6 +2,7 @@
 
 import type {
   Budget,
+  EntryOf,
   Failure,
   Finish,
   HumanRequest,
@@ -173,6 +174,7 @@ export interface NoteRow {
         readonly problems: readonly string[];
         readonly failure: Failure | null;
       }
+    | { readonly type: "verdict"; readonly chosen: Path | null; readonly scores: EntryOf<"verdict.given">["scores"] }
     | { readonly type: "resumed"; readonly epoch: number }
     | { readonly type: "compacted"; readonly exchanges: number; readonly turns: number };
 }

@@ -77,6 +77,7 @@ const ENTRY_TYPES: Readonly<Record<Entry["type"], true>> = {
   "user_message.added": true,
   "human.requested": true,
   "human.resolved": true,
+  "verdict.given": true,
   "run.ended": true,
 };
 

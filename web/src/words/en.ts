@@ -182,6 +182,8 @@ export const en = {
   note: {
     reset: (attempt: number, why: string) => `Attempt ${attempt} broke off and starts over: ${why}`,
     modelChanged: (from: string, to: string, why: string) => `${to} continues for ${from}: ${why}`,
+    verdict: (letter: string | null, scores: string) =>
+      `${letter === null ? "The answers were merged" : `Answer ${letter} was chosen`} (${scores})`,
     modelDelayed: (time: string, why: string) => `The provider is busy; next attempt at ${time}: ${why}`,
     rejected: "The reviewer did not accept this answer; another one follows",
     reviewed: (round: number, isAccepted: boolean, problems: number) =>

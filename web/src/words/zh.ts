@@ -177,6 +177,7 @@ export const zh: Words = {
   note: {
     reset: (attempt, why) => `第 ${attempt} 次尝试中断，重新开始：${why}`,
     modelChanged: (from, to, why) => `${to} 接替 ${from}：${why}`,
+    verdict: (letter, scores) => `${letter === null ? "已合并各个回答" : `已选择回答 ${letter}`}（${scores}）`,
     modelDelayed: (time, why) => `服务商繁忙，将于 ${time} 重试：${why}`,
     rejected: "评审未通过此回答，将给出新的回答",
     reviewed: (round, isAccepted, problems) =>

@@ -3,6 +3,7 @@
 //! Parallel tasks have a lane each: whole lines, prefixed with the task.
 
 mod repeat;
+mod verdict;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -90,6 +91,7 @@ impl Screen {
                 let agent = if title.is_empty() { text_at(data, "/agent") } else { title };
                 self.print_lane_line(data, &format!("({agent} takes over)"));
             }
+            "verdict.given" => self.show_verdict(data),
             "model.delayed" => {
                 let wait_ms =
                     number_at(data, "/until_ms").saturating_sub(number_at(data, "/at_ms"));

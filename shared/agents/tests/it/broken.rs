@@ -263,12 +263,12 @@ fn values_that_may_not_stand_where_they_do() {
         (
             "model: sonnet",
             "a.md:4: `model` is the text `sonnet`: `react`, `planner`, `executor`, `code`, `report`, \
-             `search` or `router` is expected",
+             `search`, `router` or `critic` is expected",
         ),
         (
             "model: summary",
             "a.md:4: `model` is the text `summary`: `react`, `planner`, `executor`, `code`, `report`, \
-             `search` or `router` is expected",
+             `search`, `router` or `critic` is expected",
         ),
         ("mode: plan", "a.md:4: `mode` is the text `plan`: `react` or `plan_solve` is expected"),
         ("mode: [react]", "a.md:4: `mode` is a list: `react` or `plan_solve` is expected"),
@@ -375,7 +375,35 @@ fn values_that_may_not_stand_where_they_do() {
         ),
         ("hands_over: [1]", "a.md:4: `hands_over` holds the number `1`: only names are allowed"),
         ("stop_at: [search, search]", "a.md:4: `stop_at` holds `search` twice"),
-        ("before: [a, b, c, d, e, f, g, h, i]", "a.md:4: `before` names 9 tools: the limit is 8"),
+        ("before: [a, b, c, d, e, f, g, h, i]", "a.md:4: `before` has 9 calls: the limit is 8"),
+        ("before: [a, {agent: a}]", "a.md:4: `before` holds `a` twice"),
+        (
+            "before:\n  - agent: a\n    model: second\n  - agent: a\n    model: second",
+            "a.md:7: `before` holds `a` twice",
+        ),
+        ("before: [{model: second}]", "a.md:4: `agent` is missing: the name of an agent"),
+        (
+            "before:\n  - b\n  - agnt: a",
+            "a.md:6: `agnt` is not a key of an agent in `before`: did you mean `agent`?",
+        ),
+        ("before: [{agent: a, task: b}]", "a.md:4: `task` is not a key of an agent in `before`"),
+        (
+            "before: [{agent: a, model: summary}]",
+            "a.md:4: `model` is the text `summary`: `react`, `planner`, `executor`, `code`, `report`, `search`, `router`, `critic` or `second` is expected",
+        ),
+        ("before: [{agent: a}, [b]]", "a.md:4: `before` is a list: a name is expected"),
+        (
+            "tools: give_verdict\nstop_at: give_verdict",
+            "a.md:5: `stop_at` is not allowed with the tool `give_verdict`",
+        ),
+        (
+            "tools: give_verdict\nafter: search",
+            "a.md:5: `after` is not allowed with the tool `give_verdict`",
+        ),
+        (
+            "tools: give_verdict\nanswer: json\nanswer_schema: {type: object}",
+            "a.md:5: `answer` is not allowed with the tool `give_verdict`",
+        ),
         (
             "context: null",
             "a.md:4: `context` is nothing: `none`, `files` or `conversation` is expected",

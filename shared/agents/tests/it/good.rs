@@ -1,7 +1,7 @@
 //! Files that are read, and what is read from them.
 
 use djinn_agents::{AgentFile, read_agent};
-use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, ToolChoiceRule};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, CallBefore, ToolChoiceRule};
 use djinn_core::language::Language;
 use djinn_core::review::ReviewPolicy;
 use djinn_core::settings::{Machine, Role};
@@ -141,8 +141,23 @@ fn a_file_decides_when_its_agent_calls_tools_and_ends() {
 fn a_file_names_what_is_called_around_its_agent() {
     let keys = "before: [search, file_tool]\nafter: search";
     let agent = read(&with_prompt(keys, "Do it: {{ task }}")).unwrap();
-    assert_eq!(agent.spec.before, ["search", "file_tool"]);
+    let names: Vec<&str> = agent.spec.before.iter().map(CallBefore::name).collect();
+    assert_eq!(names, ["search", "file_tool"]);
     assert_eq!(agent.spec.after.as_deref(), Some("search"));
+}
+
+#[test]
+fn a_file_names_agents_with_the_models_of_roles() {
+    let calls = |before: &str| read(&with_keys(before)).unwrap().spec.before;
+    let name = |name: &str| CallBefore::Name(name.to_owned());
+    let second = CallBefore::WithModel { agent: "a".to_owned(), model: Role::Second };
+    assert_eq!(calls("before: a, b"), [name("a"), name("b")]);
+    assert_eq!(calls("before: [a, {agent: a, model: second}]"), [name("a"), second.clone()]);
+    assert_eq!(calls("before:\n  - model: second\n    agent: a\n  - b"), [second, name("b")]);
+    assert_eq!(calls("before: [{agent: a}]"), [name("a")]);
+    let stored = serde_json::to_value(calls("before: [a, {agent: a, model: second}]")).unwrap();
+    assert_eq!(stored, json!(["a", {"agent": "a", "model": "second"}]));
+    assert_eq!(read(&with_keys("model: critic")).unwrap().spec.model, Role::Critic);
 }
 
 #[test]

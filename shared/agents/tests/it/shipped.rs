@@ -7,6 +7,7 @@ use djinn_agents::{
 };
 use djinn_core::agent::{AgentContext, AnswerFormat};
 use djinn_core::language::Language;
+use djinn_core::settings::Role;
 use minijinja::{Environment, UndefinedBehavior};
 use serde_json::{Value, json};
 
@@ -46,7 +47,7 @@ fn every_shipped_agent_is_in_order() {
 #[test]
 fn both_languages_have_the_same_agents() {
     let (en, zh) = (agents(Language::En), agents(Language::Zh));
-    assert_eq!(en.len(), 10);
+    assert_eq!(en.len(), 11);
     assert_eq!(en.len(), zh.len());
     for (en, zh) in en.into_iter().zip(zh) {
         let (mut en, mut zh) = (en.spec, zh.spec);
@@ -109,11 +110,18 @@ fn shipped_modes_have_the_prompts_of_their_machines_and_the_deployments_tools() 
         let planner =
             ("plan_solve".to_owned(), "plan_solve", Some(3), "{{ base_prompt }}".to_owned());
         let react = ("react".to_owned(), "react", Some(5), "{{ mode_prompt }}".to_owned());
-        assert_eq!(about[..2], [planner, react]);
-        let router = &modes[2].spec;
-        assert_eq!((router.name.as_str(), router.agent_type, about.len()), ("router", Some(4), 4));
+        let ensemble = &modes[0].spec;
+        assert_eq!((ensemble.name.as_str(), ensemble.agent_type), ("comprehensive", Some(1)));
+        let solvers: Vec<_> =
+            ensemble.before.iter().map(|call| (call.name(), call.model())).collect();
+        let second = ("react", Some(Role::Second));
+        assert_eq!(solvers, [("plan_solve", None), ("react", None), second]);
+        assert_eq!((ensemble.model, ensemble.gives_verdict()), (Role::Critic, true));
+        assert_eq!(about[1..3], [planner, react]);
+        let router = &modes[3].spec;
+        assert_eq!((router.name.as_str(), router.agent_type, about.len()), ("router", Some(4), 5));
         assert_eq!((&router.hands_over, &router.tools), (&vec!["all".to_owned()], &Vec::new()));
-        assert!(modes[..2].iter().all(|agent| agent.spec.tools == ["all"]));
+        assert!(modes[1..3].iter().all(|agent| agent.spec.tools == ["all"]));
         assert!(modes.iter().all(|agent| agent.spec.max_steps == 1_000));
     }
 }

@@ -158,7 +158,7 @@ fn hand_over_takes_no_level() {
 }
 
 #[test]
-fn the_machine_calls_tools_that_are_there_and_no_agents() {
+fn a_file_calls_tools_and_agents_before_the_first_turn_and_a_tool_after_the_last() {
     let found = problems(&[
         ("a", "before: [file_tool, serch]\nafter: search"),
         ("b", "before: a\nafter: nothing"),
@@ -166,11 +166,60 @@ fn the_machine_calls_tools_that_are_there_and_no_agents() {
     assert_eq!(
         found,
         [
-            "a.md:4: `before` names `serch`, which is not a tool: did you mean `search`?",
-            "b.md:4: `before` names `a`, which is not a tool",
+            "a.md:4: `before` names `serch`, which is neither a tool nor an agent: did you mean `search`?",
             "b.md:5: `after` names `nothing`, which is not a tool",
         ]
     );
+}
+
+#[test]
+fn ensembles_are_checked_together() {
+    let none: [String; 0] = [];
+    let solvers = [("a", ""), ("planner", "entry: true\nmode: plan_solve")];
+    let with = |keys: &'static str| {
+        let found = problems(&[&solvers[..], &[("e", keys)]].concat());
+        found.into_iter().next()
+    };
+    let good = "tools: give_verdict\nbefore: [planner, a, {agent: a, model: second}, file_tool]";
+    assert_eq!(problems(&[&solvers[..], &[("e", good)]].concat()), none);
+    for (keys, expected) in [
+        (
+            "tools: give_verdict",
+            "e.md:4: `tools` names `give_verdict`, but `before` names no agent",
+        ),
+        (
+            "tools:\n  - give_verdict\nbefore: file_tool",
+            "e.md:5: `tools` names `give_verdict`, but `before` names no agent",
+        ),
+        ("before:\n  - a\n  - e", "e.md:6: agents call each other in a cycle: e -> e"),
+        (
+            "before:\n  - agent: e\n    model: second",
+            "e.md:5: agents call each other in a cycle: e -> e",
+        ),
+        (
+            "before:\n  - agent: planner\n    model: second",
+            "e.md:5: `before` gives `planner` a `model`, but its file has `mode: plan_solve`",
+        ),
+        (
+            "before: [{agent: file_tool, model: second}]",
+            "e.md:4: `before` gives the tool `file_tool` a `model`: only agents have a model",
+        ),
+        (
+            "before: [a, {agent: plannr, model: second}]",
+            "e.md:4: `before` names `plannr`, which is neither a tool nor an agent: did you mean `planner`?",
+        ),
+        ("before: [all]", "e.md:4: `before` names `all`, which is neither a tool nor an agent"),
+    ] {
+        assert_eq!(with(keys).as_deref(), Some(expected));
+    }
+    assert_eq!(
+        problems(&[("a", "before: b"), ("b", "color: red\ntools: [search, a]")]),
+        ["a.md:4: agents call each other in a cycle: a -> b -> a"]
+    );
+    let chain =
+        [("a", "before: b"), ("b", "before: c"), ("c", "tools: d"), ("d", "mode: plan_solve")];
+    assert_eq!(problems(&chain).len(), 1, "a chain of five levels");
+    assert_eq!(problems(&[("give_verdict", "")]).len(), 1, "the name is reserved");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::budget::{BudgetShare, split_places};
 use crate::entry::Event;
 use crate::id::{ChildId, EntryId, EntryName};
 use crate::input::{ChildEnded, FinishReason};
-use crate::language::Language;
+use crate::settings::{Role, RunSettings};
 use crate::status::RunStatus;
 use crate::tool::{ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolPolicy, ToolResult};
 
@@ -77,18 +77,29 @@ impl AgentLoop {
         Some((&open.call, open.share?, (&open.schema_hash, &open.policy)))
     }
 
+    /// Returns the role whose model works as a child, in place of the agent's own role.
+    #[must_use]
+    pub fn child_model(&self, child: &ChildId) -> Option<Role> {
+        self.open_calls().iter().find(|open| open.child_id().as_ref() == Some(child))?.model
+    }
+
     /// Processes the end of a run that answers a call. `None` if no call waits for the run.
-    pub fn on_child_ended(&mut self, ended: &ChildEnded, language: Language) -> Option<TurnUpdate> {
+    pub fn on_child_ended(
+        &mut self,
+        ended: &ChildEnded,
+        settings: &RunSettings,
+    ) -> Option<TurnUpdate> {
         let LoopStage::Acting(turn) = &mut self.stage else { return None };
         let is_it = |open: &&mut OpenCall| open.child_id().as_ref() == Some(&ended.report.child);
         let open = turn.calls.iter_mut().find(is_it)?;
-        let result = result_of(ended, language);
+        let result = result_of(ended, settings);
         let end = EntryId::of_child(ended.report.child.clone(), EntryName::End);
         let mut update = TurnUpdate::default();
         update.events.push((end, Event::child_ended(ended)));
         update.events.push(result_event(&open.call, &result));
         open.result = Some(result);
         self.tainted |= ended.tainted;
+        self.add_candidate(ended);
         self.close_turn_if_complete(FinishReason::Done, &mut update);
         Some(update)
     }
@@ -102,20 +113,23 @@ impl AgentLoop {
 }
 
 /// Returns the result of a run as the result of its call.
-fn result_of(ended: &ChildEnded, language: Language) -> ToolResult {
+fn result_of(ended: &ChildEnded, settings: &RunSettings) -> ToolResult {
     if ended.status == RunStatus::Stopped {
         // The result equals that of a caller that was stopped before the run.
         return ToolResult::Failed { reason: ToolFailure::Stopped, detail: String::new() };
     }
     if !ended.report.done {
-        let detail = ended.report.full_text(language).into_owned();
+        let detail = ended.report.full_text(settings.language).into_owned();
         return ToolResult::Failed { reason: ToolFailure::Error, detail };
     }
+    // The answer of a child that can be chosen may be longer than a result.
+    let max_chars = settings.max_result_chars as usize;
+    let text = ended.report.text.chars().take(max_chars).collect::<String>();
     ToolResult::Done(ToolOutput {
         full_output: ended.full_output.clone(),
         files: ended.files.iter().filter(|file| !file.internal).cloned().collect(),
         known_urls: ended.report.known_urls.as_slice().into(),
-        ..ToolOutput::from_text(ended.report.text.clone())
+        ..ToolOutput::from_text(text)
     })
 }
 

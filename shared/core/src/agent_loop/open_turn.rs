@@ -7,6 +7,7 @@ use crate::effect::{ChildDispatch, Effect, ToolInvocation};
 use crate::entry::Event;
 use crate::id::{CallId, ChildId, EntryId, EntryName, HumanRequestId, MessageId};
 use crate::input::{FinishReason, Reply};
+use crate::settings::Role;
 use crate::tool::{
     EffectClass, OfferedTool, ToolArguments, ToolCall, ToolFailure, ToolPolicy, ToolResult,
 };
@@ -24,6 +25,8 @@ pub(super) struct OpenTurn {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OpenCall {
     pub(super) call: ToolCall,
+    /// The role whose model works as the called agent, in place of the agent's own role.
+    pub(super) model: Option<Role>,
     pub(super) schema_hash: String,
     pub(super) class: EffectClass,
     pub(super) timeout_ms: u64,
@@ -67,11 +70,13 @@ pub struct AgentShare {
 impl OpenCall {
     pub(super) fn new(
         call: ToolCall,
+        model: Option<Role>,
         tool: Option<&OfferedTool>,
         outcome: Option<ToolResult>,
     ) -> Self {
         Self {
             call,
+            model,
             schema_hash: tool.map_or_else(String::new, |tool| tool.schema_hash.clone()),
             class: tool.map_or(EffectClass::Read, |tool| tool.effect),
             timeout_ms: tool.map_or(0, |tool| tool.timeout_ms),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_done;
+use super::{Event, is_done};
 use crate::budget::Spending;
 use crate::error_code::Failure;
 use crate::file::ProductFile;
@@ -48,4 +48,13 @@ impl RunResult {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_zero(ms: &u64) -> bool {
     *ms == 0
+}
+
+impl Event {
+    /// Returns the result of the run if the event is the run's end.
+    #[must_use]
+    pub fn run_result(&self) -> Option<&RunResult> {
+        let Self::RunEnded(ending) = self else { return None };
+        Some(ending)
+    }
 }

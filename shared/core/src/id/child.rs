@@ -12,6 +12,9 @@ use crate::id::task::TaskId;
 /// The first part of the id of a run that judges an answer.
 const REVIEW: &str = "review";
 
+/// The word for the calls of an agent's file before the agent's first turn.
+const BEFORE: &str = "before";
+
 /// The id of a run among the runs directly below the same run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChildId {
@@ -24,6 +27,13 @@ pub enum ChildId {
         /// The turn of the call, from 1.
         turn: u32,
         /// The position of the call in its turn, from 1.
+        index: u32,
+    },
+    /// A run that answers a call of an agent's file before the agent's first turn.
+    CallBefore {
+        /// The first turn of an agent that took the run over; `None` for the first agent of a run.
+        turn: Option<u32>,
+        /// The position of the call, from 1.
         index: u32,
     },
 }
@@ -50,19 +60,32 @@ impl ChildId {
         Some(task)
     }
 
+    /// Returns true for a run that answers a call of an agent's file.
+    #[must_use]
+    pub fn is_before(&self) -> bool {
+        matches!(self, Self::CallBefore { .. })
+    }
+
     /// Splits an id and the dot after it from the beginning of a text.
     pub(crate) fn split_from(text: &str) -> Option<(Self, &str)> {
         let (first, rest) = text.split_once('.')?;
         let (second, rest) = rest.split_once('.')?;
-        let child = if first == REVIEW {
-            Self::Review(parse_count(second)?)
-        } else if let Some(step) = first.strip_prefix('s').and_then(parse_count) {
-            Self::Task(TaskId::of(step, parse_count(second)?))
-        } else {
-            let turn = first.strip_prefix('t').and_then(parse_count)?;
-            Self::Call { turn, index: second.strip_prefix('c').and_then(parse_count)? }
-        };
-        Some((child, rest))
+        let index_of = |call: &str| call.strip_prefix('c').and_then(parse_count);
+        if first == BEFORE {
+            return Some((Self::CallBefore { turn: None, index: index_of(second)? }, rest));
+        }
+        if first == REVIEW {
+            return Some((Self::Review(parse_count(second)?), rest));
+        }
+        if let Some(step) = first.strip_prefix('s').and_then(parse_count) {
+            return Some((Self::Task(TaskId::of(step, parse_count(second)?)), rest));
+        }
+        let turn = first.strip_prefix('t').and_then(parse_count)?;
+        if second == BEFORE {
+            let (third, rest) = rest.split_once('.')?;
+            return Some((Self::CallBefore { turn: Some(turn), index: index_of(third)? }, rest));
+        }
+        Some((Self::Call { turn, index: index_of(second)? }, rest))
     }
 }
 
@@ -72,6 +95,8 @@ impl fmt::Display for ChildId {
             Self::Task(task) => write!(f, "{task}"),
             Self::Review(number) => write!(f, "{REVIEW}.{number}"),
             Self::Call { turn, index } => write!(f, "t{turn}.c{index}"),
+            Self::CallBefore { turn: None, index } => write!(f, "{BEFORE}.c{index}"),
+            Self::CallBefore { turn: Some(turn), index } => write!(f, "t{turn}.{BEFORE}.c{index}"),
         }
     }
 }
@@ -82,7 +107,7 @@ impl FromStr for ChildId {
     fn from_str(text: &str) -> Result<Self, BadId> {
         let with_dot = format!("{text}.");
         let parts = Self::split_from(&with_dot).filter(|(_, rest)| rest.is_empty());
-        let rule = "a task id, t and a number, .c and a number, or review. and a number";
+        let rule = "a task id, t and a number or before, .c and a number, or review. and a number";
         parts.map(|(child, _)| child).ok_or(BadId { what: "child id", rule })
     }
 }

@@ -52,6 +52,8 @@ pub enum EntryName {
     CallResult(CallName),
     /// A change of the run's agent by a call.
     AgentChange(CallName),
+    /// The verdict of an agent by a call.
+    Verdict(CallName),
     /// A change of the plan by a response about a call.
     CallPlan(CallName),
     /// A human request to users.
@@ -83,6 +85,7 @@ impl fmt::Display for EntryName {
             Self::Call(call) => write!(f, "{call}"),
             Self::CallResult(call) => write!(f, "{call}.result"),
             Self::AgentChange(call) => write!(f, "{call}.agent"),
+            Self::Verdict(call) => write!(f, "{call}.verdict"),
             Self::CallPlan(call) => write!(f, "{call}.resolved.plan"),
             Self::Requested(request) => write!(f, "{request}.requested"),
             Self::Resolved(request) => write!(f, "{request}.resolved"),
@@ -135,6 +138,7 @@ impl EntryName {
         match suffix {
             "result" => CallName::parse(subject).map(Self::CallResult),
             "agent" => CallName::parse(subject).map(Self::AgentChange),
+            "verdict" => CallName::parse(subject).map(Self::Verdict),
             "requested" => RequestName::parse(subject).map(Self::Requested),
             "resolved" => RequestName::parse(subject).map(Self::Resolved),
             "plan" => Self::parse_plan(subject),

@@ -201,20 +201,35 @@ impl CallId {
     }
 
     /// Returns the run that answers an agent call, one level below the run of the call. `None` for a call
-    /// that is not from a turn of this run.
+    /// that is neither from a turn of this run nor before a turn.
     #[must_use]
     pub fn to_child(&self) -> Option<ChildId> {
-        let CallName { message: MessageName::Turn(turn), index } = *self.name() else {
-            return None;
+        let CallName { message, index } = *self.name();
+        let child = match message {
+            MessageName::Turn(turn) => ChildId::Call { turn, index },
+            MessageName::Before => ChildId::CallBefore { turn: None, index },
+            MessageName::BeforeTurn(turn) => ChildId::CallBefore { turn: Some(turn), index },
+            MessageName::Compaction(_)
+            | MessageName::Summary
+            | MessageName::NextSummary(_)
+            | MessageName::Employees
+            | MessageName::After => return None,
         };
-        self.path().is_root().then_some(ChildId::Call { turn, index })
+        self.path().is_root().then_some(child)
     }
 
     /// Returns the call that a child answers, as the run above names the call; `None` for a task.
     #[must_use]
     pub fn of_child(child: &ChildId) -> Option<Self> {
-        let ChildId::Call { turn, index } = *child else { return None };
-        Some(Self::local(CallName { message: MessageName::Turn(turn), index }))
+        let (message, index) = match *child {
+            ChildId::Task(_) | ChildId::Review(_) => return None,
+            ChildId::Call { turn, index } => (MessageName::Turn(turn), index),
+            ChildId::CallBefore { turn: None, index } => (MessageName::Before, index),
+            ChildId::CallBefore { turn: Some(turn), index } => {
+                (MessageName::BeforeTurn(turn), index)
+            }
+        };
+        Some(Self::local(CallName { message, index }))
     }
 
     /// Returns the id of call number `index` (from 1) of a message.

@@ -7,6 +7,7 @@ use super::Revision;
 use crate::agent::AgentSpec;
 use crate::conversation::ChildReport;
 use crate::id::{ChildId, Path};
+use crate::role::Role;
 
 /// The work of a run below another run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +23,9 @@ pub struct ChildSpec {
     /// The tools and agents offered to a step of an agent's plan; `None` for those of a user's run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
+    /// The role whose model works as the child's agent, in place of the agent's own role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Role>,
     /// True if the step fails without its agent (default false: the step is then worked on without an agent).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_agent: bool,
@@ -70,6 +74,7 @@ impl ChildSpec {
             above: Path::default(),
             description,
             tools: None,
+            model: None,
             needs_agent: false,
             earlier_rounds: Vec::new(),
             current_round: Vec::new(),

@@ -196,6 +196,7 @@ impl RunSpec {
     #[must_use]
     pub fn working_role(&self) -> Role {
         match (&self.child, self.agent()) {
+            (Some(ChildSpec { model: Some(model), .. }), Some(_)) => *model,
             (_, Some(agent)) => agent.model,
             (Some(_), None) => Role::Executor,
             (None, None) => Role::React,

@@ -3,8 +3,10 @@
 //! A run one level down works on a step of a plan or on an agent call. The child is the same state machine,
 //! and owes its result to the run above.
 
+mod evidence;
 mod turns;
 
+pub(super) use evidence::select_evidence;
 pub(super) use turns::{MAX_ARGUMENT, select_turns};
 
 use serde_json::Map;
@@ -38,7 +40,9 @@ impl ChildContext<'_> {
         let (call, share, _) = caller.find_agent_call(child)?;
         let ToolArguments::Parsed(arguments) = &call.arguments else { return None };
         let at_once = u32::try_from(caller.running_agents().count()).unwrap_or(u32::MAX);
+        let model = caller.child_model(child);
         let child = self.child_spec(child, describe_call(call), (at_once, share.places));
+        let child = ChildSpec { model, ..child };
         Some(RunSpec { arguments: arguments.clone(), ..self.into_spec(child, share.budget) })
     }
 

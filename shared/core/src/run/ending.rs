@@ -1,6 +1,6 @@
 //! Ends of runs and children, and the files they return.
 
-use super::child::select_turns;
+use super::child::{select_evidence, select_turns};
 use super::taint::UrlOrigins;
 use crate::budget::Spending;
 use crate::conversation::{ChildReport, MAX_REPORT};
@@ -11,6 +11,7 @@ use crate::input::{ChildEnded, ChildSpec, FinishReason, RunSpec};
 use crate::review::ReviewOutcome;
 use crate::status::RunStatus;
 use crate::tool::FullOutput;
+use crate::verdict::MAX_CANDIDATE;
 use djinn_text::truncate::truncate_text;
 
 /// Maximum files that a child's report names: the newest. The run receives all files.
@@ -75,12 +76,24 @@ impl Ending {
             truncated: is_finished && last_finish != FinishReason::Done,
         };
         let keeps_turns = !origins.spec.settings.plan.clear_tool_context;
+        let is_judged = child.child.is_before();
+        let evidence = if is_judged { select_evidence(&conversation.items) } else { Vec::new() };
         let turns = if keeps_turns { select_turns(conversation) } else { Vec::new() };
         let full_output = answer_file.map(|file| FullOutput {
             file: file.name.clone(),
             characters: answer.chars().count() as u64,
         });
-        ChildEnded { report, status, files, spent, turns, tainted, full_output, entry_count: None }
+        ChildEnded {
+            report,
+            status,
+            files,
+            spent,
+            turns,
+            evidence,
+            tainted,
+            full_output,
+            entry_count: None,
+        }
     }
 }
 
@@ -90,6 +103,9 @@ fn cut_answer(answer: &str, spec: &RunSpec) -> String {
     let max_chars = match spec.agent() {
         None => return truncate_text(answer, MAX_REPORT),
         Some(agent) if agent.writes_answer() => MAX_EXCERPT,
+        Some(_) if spec.child.as_ref().is_some_and(|child| child.child.is_before()) => {
+            MAX_CANDIDATE
+        }
         Some(_) => spec.settings.max_result_chars as usize,
     };
     let end = answer.char_indices().nth(max_chars).map_or(answer.len(), |(byte, _)| byte);

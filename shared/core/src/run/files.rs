@@ -104,6 +104,15 @@ impl RunFiles {
         if files.is_empty() { offered_files } else { files }
     }
 
+    /// Returns those of these files that a text names, newest first. Without a match, returns all of them.
+    pub(super) fn find_named_among(&self, text: &str, files: &[ProductFile]) -> Vec<ProductFile> {
+        let names = self.names_in(text);
+        let newest_first = || files.iter().rev();
+        let named = newest_first().filter(|file| names.contains(&file.name.as_str()));
+        let named: Vec<ProductFile> = named.cloned().collect();
+        if named.is_empty() { newest_first().cloned().collect() } else { named }
+    }
+
     /// Returns the names of readable files in a text.
     fn names_in(&self, text: &str) -> Vec<&str> {
         find_names(text, self.readable.all().iter().map(|file| file.name.as_str()).collect())

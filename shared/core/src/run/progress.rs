@@ -2,6 +2,7 @@
 
 use crate::agent_loop::TurnUpdate;
 use crate::error_code::Failure;
+use crate::file::ProductFile;
 use crate::review::ReviewVerdict;
 
 /// The effect of an input on the work, and the next action.
@@ -26,6 +27,13 @@ pub(super) enum Next {
     Answer,
     /// The results of tools are the answer.
     Stop(String),
+    /// The answer of a child, with its files, is the answer.
+    Choose {
+        /// The answer.
+        answer: String,
+        /// The files of the child.
+        files: Vec<ProductFile>,
+    },
     /// The work is done: sum up.
     Summarize,
     /// The work has reached a limit of its own: sum up the results so far.
@@ -52,8 +60,12 @@ impl WorkUpdate {
 
 impl From<TurnUpdate> for WorkUpdate {
     fn from(update: TurnUpdate) -> Self {
+        let chosen = update.verdict.as_ref().filter(|given| given.verdict.chosen.is_some());
         let next = match (&update.tool_answer, update.done, update.items.is_empty()) {
-            (Some(answer), _, _) => Next::Stop(answer.clone()),
+            (Some(answer), _, _) => match chosen {
+                Some(given) => Next::Choose { answer: answer.clone(), files: given.files.clone() },
+                None => Next::Stop(answer.clone()),
+            },
             (None, true, _) => Next::Answer,
             (None, false, false) => Next::Continue,
             (None, false, true) => Next::Wait,
@@ -67,7 +79,7 @@ impl Next {
     /// turn.
     pub(super) fn after_user_message(self) -> Self {
         match self {
-            Self::Answer | Self::Stop(_) | Self::Summarize => Self::Continue,
+            Self::Answer | Self::Stop(_) | Self::Choose { .. } | Self::Summarize => Self::Continue,
             Self::Wait
             | Self::Continue
             | Self::Exhausted(_)

@@ -21,6 +21,7 @@ use crate::plan::{Plan, PlanError};
 use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
 use crate::tool::{ToolPolicy, ToolSetHash};
+use crate::verdict::Ensemble;
 use djinn_text::images::TextForm;
 use djinn_text::urls::Urls;
 
@@ -224,6 +225,12 @@ impl Run {
     #[must_use]
     pub fn agent_of(&self, child: &ChildId) -> Option<(&str, Option<(&str, &ToolPolicy)>)> {
         self.phase.work()?.child_agent(child)
+    }
+
+    /// Returns the answers that the agent at work judges. `None` if the agent judges no answers.
+    #[must_use]
+    pub fn ensemble(&self) -> Option<&Ensemble> {
+        self.phase.work()?.agent()?.ensemble()
     }
 
     /// Returns the children that may be at work.

@@ -65,9 +65,7 @@ pub(super) trait Work: WorkValue {
     /// Returns the condition for a closing call that writes the answer. `None` if there is no such call: a
     /// child answers with its agent's last message, and so does an agent whose answer has a form.
     fn summary_policy(&self, spec: &RunSpec) -> Option<SummaryPolicy> {
-        let policy = spec.settings.summary_policy.unwrap_or(SummaryPolicy::Always);
-        let is_formed = spec.agent().is_some_and(AgentSpec::is_answer_formed);
-        (spec.child.is_none() && !is_formed).then_some(policy)
+        summary_policy_of(spec)
     }
 
     /// Returns true if an agent has read text that anybody may have written.
@@ -155,7 +153,7 @@ pub(super) trait Work: WorkValue {
 
     /// Processes the end of a child. `None` if the work does not wait for the child.
     fn on_child_ended(&mut self, ended: &ChildEnded, settings: &RunSettings) -> Option<WorkUpdate> {
-        self.agent_mut()?.on_child_ended(ended, settings.language).map(WorkUpdate::from)
+        self.agent_mut()?.on_child_ended(ended, settings).map(WorkUpdate::from)
     }
 
     /// Processes a response. `None` if the work does not wait for the response.
@@ -178,6 +176,13 @@ pub(super) trait Work: WorkValue {
             running: self.running_children(),
         }
     }
+}
+
+/// Returns the condition for a closing call that the run's settings and its agent's file define.
+pub(super) fn summary_policy_of(spec: &RunSpec) -> Option<SummaryPolicy> {
+    let policy = spec.settings.summary_policy.unwrap_or(SummaryPolicy::Always);
+    let is_formed = spec.agent().is_some_and(AgentSpec::is_answer_formed);
+    (spec.child.is_none() && !is_formed).then_some(policy)
 }
 
 /// The remains of work that ended early.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, ToolChoiceRule};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, CallBefore, ToolChoiceRule};
 use djinn_core::conversation::{ConversationItem, Nudge};
 use djinn_core::effect::{Effect, ToolChoice};
 use djinn_core::entry::Event;
@@ -117,7 +117,7 @@ fn called(agent: AgentSpec, arguments: Value) -> Told {
 /// An agent of one turn, whose file has a tool called before it and one with its answer.
 fn agent_between_calls() -> Told {
     let file = AgentSpec {
-        before: vec!["read".to_owned()],
+        before: vec![CallBefore::Name("read".to_owned())],
         after: Some("read".to_owned()),
         max_steps: 1,
         ..agent()
@@ -693,7 +693,7 @@ fn hand_overs_end_after_four_and_turns_keep_one_numbering() {
     for turn in 1..=4 {
         let hand_over = [("planner", json!({}))];
         told.tell(replied_with_next_agents(&format!("t{turn}"), "", &hand_over));
-        let before = vec!["read".to_owned()];
+        let before = vec![CallBefore::Name("read".to_owned())];
         told.tell(taken_over(&format!("t{turn}.c1"), AgentSpec { before, ..router() }));
         let message = format!("t{}.before", turn + 1);
         assert_eq!(told.owed(), [format!("model:{message}")]);

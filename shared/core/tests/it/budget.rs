@@ -110,6 +110,7 @@ fn ended(
         files: Vec::new(),
         spent: Spending { steps, model_calls: steps, usage, ..Spending::default() },
         turns: Vec::new(),
+        evidence: Vec::new(),
         tainted: false,
         full_output: None,
         entry_count: None,

@@ -20,6 +20,8 @@ fn path() -> impl Strategy<Value = Path> {
         task().prop_map(|task| task.to_string()),
         (number(), number()).prop_map(|(turn, index)| format!("t{turn}.c{index}")),
         number().prop_map(|number| format!("review.{number}")),
+        number().prop_map(|index| format!("before.c{index}")),
+        (number(), number()).prop_map(|(turn, index)| format!("t{turn}.before.c{index}")),
     ];
     let segments = proptest::collection::vec(segment, 0..=3);
     segments.prop_map(|segments| segments.join(".").parse().unwrap())

@@ -18,6 +18,7 @@ mod compacting;
 mod confirm;
 mod crash;
 mod employees;
+mod ensemble;
 mod golden;
 mod human_requests;
 mod ids;

@@ -124,6 +124,7 @@ pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
         files: vec![file(&format!("{task}.md"))],
         spent: Spending { steps: 2, model_calls: 2, ..Spending::default() },
         turns: Vec::new(),
+        evidence: Vec::new(),
         tainted: false,
         full_output: None,
         entry_count: None,
@@ -174,9 +175,9 @@ pub(crate) fn replied(message: &str, text: &str, calls: &[(&str, Value)]) -> Inp
             text: text.to_owned(),
             calls: calls
                 .iter()
-                .map(|(tool, arguments)| RequestedCall {
-                    tool: (*tool).to_owned(),
-                    arguments: ToolArguments::Parsed(arguments.as_object().unwrap().clone()),
+                .map(|(tool, arguments)| {
+                    let arguments = arguments.as_object().unwrap().clone();
+                    RequestedCall::new(*tool, ToolArguments::Parsed(arguments))
                 })
                 .collect(),
             usage: usage(),

@@ -110,13 +110,14 @@ impl CallAssembler {
         self.calls
             .into_iter()
             .enumerate()
-            .map(|(at, call)| RequestedCall {
-                tool: names.original_name(&names.join_pieces(&call.name)),
-                arguments: if call.arguments.len() > MAX_ARGUMENTS {
+            .map(|(at, call)| {
+                let arguments = if call.arguments.len() > MAX_ARGUMENTS {
                     malformed_arguments(&call.arguments, ArgumentProblem::TooLong)
                 } else {
                     parse_arguments(&call.arguments, cut && at == last)
-                },
+                };
+                let tool = names.original_name(&names.join_pieces(&call.name));
+                RequestedCall::new(tool, arguments)
             })
             .collect()
     }

@@ -116,7 +116,9 @@ fn choose_temperature(
         | Role::Code
         | Role::Report
         | Role::Search
-        | Role::Router => react,
+        | Role::Router
+        | Role::Critic
+        | Role::Second => react,
         Role::Summary | Role::Compactor | Role::Employees => SUMMARY_TEMPERATURE,
     };
     match model.temperature {

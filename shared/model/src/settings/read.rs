@@ -109,7 +109,8 @@ fn from_json(json: &str, var: VarLookup<'_>) -> Result<Settings, SettingsError> 
         None => None,
     };
     let own = read_roles(ROLES.name, roles, &check_name)?;
-    for role in Role::ALL.iter().filter(|role| inherited_role(**role).is_none()) {
+    let needs_model = |role: &&Role| inherited_role(**role).is_none() && **role != Role::Second;
+    for role in Role::ALL.iter().filter(needs_model) {
         if default.is_none() && !own.contains_key(role.as_str()) {
             return Err(SettingsError::new(
                 whole::DEFAULT.name,

@@ -41,9 +41,10 @@ fn a_single_key_makes_one_model_for_every_role() {
         key: ModelKey::Value(Secret::new("sk-1")),
         ..ModelSettings::new(Provider::OPENAI, "gpt-4.1")
     };
-    for role in Role::ALL {
+    for role in Role::ALL.iter().filter(|role| **role != Role::Second) {
         assert_eq!(settings.model(*role), Some(("default", &expected)));
     }
+    assert_eq!(settings.model(Role::Second), None, "a second model is another model");
 
     let settings = read(&[
         ("OPENAI_API_KEY", "sk-1"),
@@ -104,7 +105,8 @@ fn everything_can_be_set() {
     };
     assert_eq!(settings.model(Role::React), Some(("main", &main)));
     assert_eq!(settings.fallback(Role::React).unwrap().0, "small");
-    let names = Role::ALL.iter().map(|role| (*role, settings.model(*role).unwrap().0.to_owned()));
+    let name = |role: &Role| Some((*role, settings.model(*role)?.0.to_owned()));
+    let names = Role::ALL.iter().filter_map(name);
     assert_eq!(
         names.collect::<BTreeMap<_, _>>(),
         BTreeMap::from([
@@ -120,6 +122,7 @@ fn everything_can_be_set() {
             (Role::Report, "main".to_owned()),
             (Role::Search, "main".to_owned()),
             (Role::Router, "main".to_owned()),
+            (Role::Critic, "main".to_owned()),
         ])
     );
 }
@@ -151,8 +154,8 @@ fn what_is_wrong_is_said_with_its_place() {
         "roles.react must be one of a, b, got `c`"
     );
     assert_eq!(
-        whole(json!({"models": {"a": ok}, "roles": {"critic": "a"}})),
-        "roles.critic is not a role; there are react, summary, planner, executor, compactor, employees, report, search, code, router, analysis, data"
+        whole(json!({"models": {"a": ok}, "roles": {"judge": "a"}})),
+        "roles.judge is not a role; there are react, summary, planner, executor, compactor, employees, report, search, code, router, critic, second, analysis, data"
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"react": 1}})),
@@ -174,15 +177,18 @@ fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
         let name = |role: &Role| settings.fallback(*role).map_or("-", |(name, _)| name).to_owned();
         Role::ALL.iter().map(name).collect::<Vec<_>>().join(" ")
     };
-    // In the order react, summary, planner, executor, compactor, employees, report, search, code, router.
-    assert_eq!(fallbacks(json!({}), json!({})), "- - - - - - - - - -");
-    assert_eq!(fallbacks(json!({}), json!("b")), "b b b b b b b b b b");
-    assert_eq!(fallbacks(json!({"planner": "b"}), json!("b")), "b b - b b b b b b b");
+    // In the order react, summary, planner, executor, compactor, employees, report, search, code, router,
+    // critic, second.
+    assert_eq!(fallbacks(json!({}), json!({})), "- - - - - - - - - - - -");
+    assert_eq!(fallbacks(json!({}), json!("b")), "b b b b b b b b b b b -");
+    assert_eq!(fallbacks(json!({"planner": "b"}), json!("b")), "b b - b b b b b b b b -");
     let own = json!({"react": "b", "summary": "c", "executor": "b", "employees": "c"});
-    assert_eq!(fallbacks(json!({}), own), "b c - b c c b b b b");
+    assert_eq!(fallbacks(json!({}), own), "b c - b c c b b b b b -");
+    assert_eq!(fallbacks(json!({"second": "b"}), json!("c")), "c c c c c c c c c c c c");
+    assert_eq!(fallbacks(json!({"second": "b"}), json!("b")), "b b b b b b b b b b b -");
     // It would stand in for itself.
     let served = (json!({"compactor": "c"}), json!({"summary": "c"}));
-    assert_eq!(fallbacks(served.0, served.1), "- c - - - - - - - -");
+    assert_eq!(fallbacks(served.0, served.1), "- c - - - - - - - - - -");
 
     let wrong = |roles: Value, fallback: Value| read(roles, fallback).unwrap_err();
     for (roles, fallback, problem) in [

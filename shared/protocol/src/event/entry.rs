@@ -5,11 +5,12 @@ use djinn_core::error_code::Failure;
 use djinn_core::human::HumanRequest;
 use djinn_core::id::{FileName, MessageId};
 use djinn_core::input::ModelChanged;
+use djinn_core::verdict::EnsembleVerdict;
 
 use super::{
     PublicEntry, PublicEstimate, PublicEvent as Shown, PublicFailure, PublicFile,
-    PublicHumanRequest, PublicPlan, PublicResponse, PublicReview, PublicSpending, PublicToolResult,
-    PublicUsage,
+    PublicHumanRequest, PublicPlan, PublicResponse, PublicReview, PublicScore, PublicSpending,
+    PublicToolResult, PublicUsage,
 };
 use crate::link::SessionLinks;
 
@@ -143,6 +144,11 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             Shown::HumanRequested { group, reasoning, risk, estimate, requests }
         }
         Event::HumanResolved(record) => Shown::HumanResolved(PublicResponse::new(record)),
+        Event::VerdictGiven(EnsembleVerdict { chosen, scores }) => {
+            let chosen = chosen.as_ref().map(|own| entry.path.with_child(own.clone()).to_string());
+            let scores = scores.iter().map(|score| PublicScore::new(score, &entry.path)).collect();
+            Shown::VerdictGiven { chosen, scores }
+        }
         Event::RunEnded(result) => Shown::run_ended(result, links),
     }
 }

@@ -1,8 +1,9 @@
-//! Notices about a fallback model or a delayed call.
+//! Notices about a fallback model, a delayed call or a verdict.
 
 use super::{AgentResponse, Translator};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::input::ModelChanged;
+use djinn_core::verdict::{EnsembleVerdict, MAX_SCORE};
 use djinn_messages::Wording;
 
 impl Translator {
@@ -24,6 +25,20 @@ impl Translator {
         let text = Wording::FallbackAnswers.fill(self.language, &values);
         // The message id contains the task, if any.
         vec![self.lane_thought(&entry.path, &entry.id.to_string(), &text, entry.at_ms)]
+    }
+
+    /// Shows a verdict as a thought: each letter with its score and reason, and the choice.
+    pub(super) fn verdict_event(&self, entry: &Entry, verdict: &EnsembleVerdict) -> AgentResponse {
+        let chosen = verdict.chosen.as_ref();
+        let lines = verdict.scores.iter().map(|score| {
+            let mark = if chosen == Some(&score.child) { " ✓" } else { "" };
+            format!("- {}: {}/{MAX_SCORE}{mark} {}", score.letter, score.score, score.reason)
+        });
+        let lines = lines.collect::<Vec<_>>().join("\n");
+        let wording =
+            if chosen.is_some() { Wording::VerdictChosen } else { Wording::VerdictMerged };
+        let text = format!("{}\n{lines}", wording.text(self.language));
+        self.lane_thought(&entry.path, &entry.id.to_string(), &text, entry.at_ms)
     }
 
     /// Announces a delayed call as a thought, with the reason and the time of the next attempt.

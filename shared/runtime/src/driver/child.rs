@@ -328,6 +328,7 @@ impl<P: Ports> ChildExecution<P> {
             files: Vec::new(),
             spent: Spending::default(),
             turns: Vec::new(),
+            evidence: Vec::new(),
             tainted: false,
             full_output: None,
             entry_count: None,

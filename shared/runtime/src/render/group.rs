@@ -13,6 +13,7 @@ use djinn_core::tool::{ToolArguments, ToolCall, ToolResult};
 use djinn_text::shorten::{ShortenedText, find_cut_level, shorten_text};
 use serde_json::{Value, json};
 
+use super::ensemble::answers_text;
 use super::images::{ShownImages, attached_images, image_messages, select_images};
 use super::plan;
 use super::plan_change::plan_change_text;
@@ -197,8 +198,9 @@ pub(super) fn group_conversation(
         match item {
             // Calls of an agent's file before the first turn are part of the first message.
             ConversationItem::Turn(turn) if turn.message.is_of_agent_file() => {
-                let text = prepared_text(prompts, language, turn);
-                add_to_newest(&mut groups, Message::User(text));
+                for text in prepared_texts(prompts, run, turn) {
+                    add_to_newest(&mut groups, Message::User(text));
+                }
                 let messages = image_messages(prompts, language, turn, &images);
                 messages.into_iter().for_each(|message| add_to_newest(&mut groups, message));
             }
@@ -318,17 +320,21 @@ fn turn_group(
     }
 }
 
-/// Renders the results of the calls made from an agent's file before the first turn.
-fn prepared_text(prompts: &Prompts, language: Language, turn: &Turn) -> String {
-    let results: Vec<Value> = turn
-        .calls
-        .iter()
+/// Renders the calls of an agent's file: the results, and the answers to judge.
+fn prepared_texts(prompts: &Prompts, run: &Run, turn: &Turn) -> Vec<String> {
+    let language = run.spec().settings.language;
+    let (answers, shown) = answers_text(prompts, run, turn).unzip();
+    let is_shown = |call: &ToolCall| shown.as_ref().is_some_and(|shown| shown.contains(&call.id));
+    let others = turn.calls.iter().filter(|(call, _)| !is_shown(call));
+    let results: Vec<Value> = others
         .map(|(call, outcome)| {
             let text = tool_result_text(prompts, language, call, outcome, Framing::Each);
             json!({"tool": call.tool, "text": text})
         })
         .collect();
-    prompts.render(language, prompt::NOTE_PREPARED, json!({"results": results}))
+    let has_results = answers.is_none() || !results.is_empty();
+    let prepared = prompts.render(language, prompt::NOTE_PREPARED, json!({"results": results}));
+    has_results.then_some(prepared).into_iter().chain(answers).collect()
 }
 
 fn turn_messages(prompts: &Prompts, language: Language, turn: &Turn) -> Vec<Message> {

@@ -1,6 +1,6 @@
 //! Plans and tasks in prompts, and the planner's tool.
 
-use djinn_core::conversation::ChildReport;
+use djinn_core::conversation::{ChildReport, ConversationItem};
 use djinn_core::human::ASK_USER;
 use djinn_core::input::ChildSpec;
 use djinn_core::language::Language;
@@ -11,6 +11,7 @@ use djinn_text::shorten::find_cut_level;
 use djinn_text::urls::trim_partial_placeholder;
 use serde_json::{Value, json};
 
+use super::MAX_USER_QUESTIONS;
 use super::arguments::step_arguments;
 use super::attached::add_names;
 use super::window::RequestBounds;
@@ -61,6 +62,22 @@ pub(crate) fn planning_tool(prompts: &Prompts, language: Language, agents: bool)
         timeout_ms: 0,
         visible: false,
     }
+}
+
+/// Returns true if the model may ask the user: only before any other work.
+pub(super) fn can_ask_user(run: &Run) -> bool {
+    let is_first = |item: &ConversationItem| match item {
+        ConversationItem::Turn(turn) => turn.calls.iter().all(|(call, _)| call.tool == ASK_USER),
+        ConversationItem::Nudge(_) | ConversationItem::UserMessage(_) => true,
+        ConversationItem::Round { .. }
+        | ConversationItem::PlanEdited(_)
+        | ConversationItem::Review(_) => false,
+    };
+    let items = &run.conversation().items;
+    !run.is_child()
+        && run.spec().settings.human.clarify
+        && items.len() < MAX_USER_QUESTIONS
+        && items.iter().all(is_first)
 }
 
 /// Returns the tool for questions of the model to its user.

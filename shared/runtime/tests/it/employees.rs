@@ -34,6 +34,7 @@ fn timed(entries: &[Entry]) -> Vec<(i64, String)> {
         | Event::ModelChanged(_)
         | Event::ModelDelayed { .. }
         | Event::AgentChanged { .. }
+        | Event::VerdictGiven(_)
         | Event::MessageCompleted { .. }
         | Event::CallRequested { .. }
         | Event::CallCompleted { .. }

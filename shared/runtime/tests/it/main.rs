@@ -19,6 +19,7 @@ mod compacting;
 mod crash;
 mod document_agents;
 mod employees;
+mod ensemble;
 mod expiry;
 mod fallback;
 mod fault;

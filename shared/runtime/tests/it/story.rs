@@ -73,6 +73,10 @@ fn line(event: &Event) -> String {
             format!("{to} in place of {from}: {code}")
         }
         Event::AgentChanged { agent, .. } => format!("hands over to {agent}"),
+        Event::VerdictGiven(verdict) => {
+            let chosen = verdict.chosen.as_ref().map_or("none".to_owned(), ToString::to_string);
+            format!("chooses {chosen}")
+        }
         Event::ModelDelayed { until_ms, failure, .. } => {
             format!("waits until {until_ms}: {}", failure.code.as_str())
         }

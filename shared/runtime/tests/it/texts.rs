@@ -123,7 +123,7 @@ fn members() -> serde_json::Map<String, serde_json::Value> {
 }
 
 fn reply() -> Reply {
-    let call = |tool: &str, arguments| RequestedCall { tool: tool.to_owned(), arguments };
+    let call = |tool: &str, arguments| RequestedCall::new(tool, arguments);
     let raw = "mk-raw".to_owned();
     Reply {
         text: "mk-text".to_owned(),
@@ -374,6 +374,9 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
         }) => {
             let texts = problems.into_iter().chain(missing).map(|text| ("a reply", text));
             texts.chain(of_failure(failure)).collect()
+        }
+        Event::VerdictGiven(djinn_core::verdict::EnsembleVerdict { chosen: _, scores }) => {
+            scores.into_iter().map(|score| ("a call", score.reason)).collect()
         }
         Event::UserMessageAdded { by: _, text } => vec![("a message", text)],
         Event::HumanRequested { group: _, reasoning, risk: _, estimate: _, requests: asks } => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, ToolChoiceRule};
+use djinn_core::agent::{AgentContext, AgentSpec, AnswerFormat, CallBefore, ToolChoiceRule};
 use djinn_core::entry::Entry;
 use djinn_core::human::{HumanRequest, HumanResponse, HumanSettings};
 use djinn_core::id::{Path, UserId};
@@ -62,7 +62,11 @@ impl Tool for Agent {
             machine: Machine::React,
             max_steps: 100,
             max_calls: None,
-            before: self.around().map(str::to_owned).into_iter().collect(),
+            before: self
+                .around()
+                .map(|tool| CallBefore::Name(tool.to_owned()))
+                .into_iter()
+                .collect(),
             after: self.around().map(str::to_owned),
             max_result_chars: None,
             first_tool: None,

@@ -27,6 +27,15 @@ impl DemoLanguage {
         }
     }
 
+    pub(super) fn verdict_reason(self, is_chosen: bool) -> &'static str {
+        match (self, is_chosen) {
+            (English, true) => "It answers the whole question, with figures from the file.",
+            (English, false) => "It agrees with the chosen answer and adds nothing.",
+            (Chinese, true) => "它完整地回答了问题，数据来自文件。",
+            (Chinese, false) => "它与选中的回答一致，没有增加内容。",
+        }
+    }
+
     pub(super) fn reading_notice(self, file: &str) -> String {
         match self {
             English => format!("First I read {file} to see what the figures are."),

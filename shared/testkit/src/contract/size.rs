@@ -71,6 +71,7 @@ fn child_ended(text: &str) -> FixtureResult<ChildEnded> {
         files,
         spent,
         turns,
+        evidence: Vec::new(),
         tainted: false,
         full_output: None,
         entry_count: Some(1),

@@ -28,6 +28,11 @@ function noteText({ note }: NoteRow, words: Words, language: PageLanguage): stri
       if (failure) return words.note.notReviewed(round, sentenceOfCode(failure.code, failure.detail, language));
       return words.note.reviewed(round, isAccepted, problems.length);
     }
+    case "verdict": {
+      const scores = note.scores.map((own) => `${own.letter} ${own.score}: ${own.reason}`).join(" · ");
+      const chosen = note.scores.find((own) => own.child === note.chosen);
+      return words.note.verdict(chosen?.letter ?? null, scores);
+    }
     case "resumed":
       return words.note.resumed;
     case "compacted":

@@ -9,7 +9,7 @@ use crate::entry::Event;
 use crate::error_code::{ErrorCode, Failure};
 use crate::file::ProductFile;
 use crate::human::HumanRequest;
-use crate::id::EntryId;
+use crate::id::{EntryId, EntryName};
 use crate::input::FinishReason;
 use crate::review::ReviewOutcome;
 use crate::run::Phase;
@@ -26,7 +26,7 @@ impl Transition<'_> {
     /// Applies the effect of an input on the work, and decides the next action.
     pub(super) fn settle(&mut self, progress: WorkUpdate) {
         let WorkUpdate { update, next, has_replanned } = progress;
-        let TurnUpdate { events, items, requests, dead_end, answer_problem, .. } = update;
+        let TurnUpdate { events, items, requests, dead_end, answer_problem, verdict, .. } = update;
         if let Some(plan) = self.run.phase.plan().filter(|_| has_replanned) {
             self.run.concerns.plan_file.set_plan(plan);
         }
@@ -35,7 +35,15 @@ impl Transition<'_> {
         self.ask(requests, &reasoning);
         if self.append_items(items) {
             self.run.phase.work_mut().into_iter().for_each(Work::forget_hint);
+            // The agent has another turn, and may judge otherwise.
+            if verdict.is_some() {
+                self.run.phase.agent_mut().into_iter().for_each(AgentLoop::void_verdict);
+            }
             return self.follow(next.after_user_message(), None);
+        }
+        if let Some(given) = verdict {
+            let id = EntryId::of_call(&given.call, EntryName::Verdict);
+            self.events.push((id, Event::VerdictGiven(given.verdict)));
         }
         if let Some(problem) = answer_problem {
             return self.fail(Failure::new(ErrorCode::BadAnswer, problem));
@@ -56,6 +64,11 @@ impl Transition<'_> {
             Next::Stop(answer) => {
                 self.run.last_finish = FinishReason::Done;
                 let files = self.run.files.find_named(&answer);
+                self.finish(answer, files);
+            }
+            Next::Choose { answer, files } => {
+                self.run.last_finish = FinishReason::Done;
+                let files = self.run.files.find_named_among(&answer, &files);
                 self.finish(answer, files);
             }
             Next::Summarize => self.summarize(None),

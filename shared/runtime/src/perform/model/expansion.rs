@@ -18,14 +18,14 @@ pub(super) fn expand_urls(reply: Reply, urls: &Urls) -> Reply {
         let original = (signature.is_some() && text != original).then_some(original);
         Reasoning { text, signature, original }
     });
-    let calls = reply.calls.into_iter().map(|RequestedCall { tool, arguments }| {
+    let calls = reply.calls.into_iter().map(|RequestedCall { tool, arguments, model }| {
         let arguments = match arguments {
             ToolArguments::Parsed(members) => ToolArguments::Parsed(urls.expand_members(&members)),
             ToolArguments::Malformed { raw, problem } => {
                 ToolArguments::Malformed { raw: urls.expand_text(&raw, TextEnd::Cut), problem }
             }
         };
-        RequestedCall { tool, arguments }
+        RequestedCall { tool, arguments, model }
     });
     Reply { text, reasoning, calls: calls.collect(), ..reply }
 }

@@ -1,13 +1,17 @@
 //! The tool calls listed in an agent's file, as if requested by a model.
 
-use djinn_core::agent::{ANSWER_ARGUMENT, TASK_ARGUMENT};
+use std::collections::BTreeSet;
+
+use djinn_core::agent::{ANSWER_ARGUMENT, CallBefore, TASK_ARGUMENT};
 use djinn_core::id::MessageId;
 use djinn_core::input::{Input, ModelReplied, Reply, RequestedCall};
+use djinn_core::settings::ModelChoice;
 use djinn_core::tool::{ToolArguments, ToolSetRef, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::ModelExecution;
 use crate::estimates::estimate_tools;
+use crate::port::model::Model;
 use crate::world::Ports;
 
 impl<P: Ports> ModelExecution<P> {
@@ -25,16 +29,19 @@ impl<P: Ports> ModelExecution<P> {
     async fn ask_for_file_calls(&self) -> Input {
         let tools = self.list_tools().await;
         let language = self.run.spec().settings.language;
-        let (names, text) = self.find_file_calls();
+        let (file_calls, text) = self.find_file_calls();
+        let names: BTreeSet<&str> = file_calls.iter().map(CallBefore::name).collect();
         let specs: Vec<ToolSpec> =
             names.iter().filter_map(|name| Some(tools.find_tool(name)?.spec(language))).collect();
         let arguments = self.collect_arguments(&text);
-        let calls: Vec<RequestedCall> = names
+        let calls: Vec<RequestedCall> = file_calls
             .iter()
-            .map(|name| {
-                let spec = specs.iter().find(|spec| spec.name == *name);
+            .map(|call| {
+                let spec = specs.iter().find(|spec| spec.name == call.name());
                 let arguments = spec.map_or_else(Map::new, |spec| pick_known(&arguments, spec));
-                RequestedCall { tool: name.clone(), arguments: ToolArguments::Parsed(arguments) }
+                let tool = call.name().to_owned();
+                let arguments = ToolArguments::Parsed(arguments);
+                RequestedCall { tool, arguments, model: call.model() }
             })
             .collect();
         let offers: Vec<_> = specs.iter().map(ToolSpec::to_offered).collect();
@@ -54,14 +61,19 @@ impl<P: Ports> ModelExecution<P> {
         Input::ModelReplied(Box::new(model_reply))
     }
 
-    /// Returns the tools listed in the file for this call, and the answer if there is one.
-    fn find_file_calls(&self) -> (Vec<String>, String) {
+    /// Returns the calls that the file defines at this point, and the answer if there is one. An agent with the
+    /// model of a role is left out if the deployment has no model for the role.
+    fn find_file_calls(&self) -> (Vec<CallBefore>, String) {
         let Some(agent) = self.run.spec().agent() else { return (Vec::new(), String::new()) };
         if self.call.message == MessageId::after() {
             let answer = self.run.conversation().final_text();
-            return (agent.after.iter().cloned().collect(), answer);
+            return (agent.after.iter().cloned().map(CallBefore::Name).collect(), answer);
         }
-        (agent.before.clone(), String::new())
+        let has_model = |call: &&CallBefore| {
+            let role = call.model();
+            role.is_none_or(|role| self.ports.model().name(role, ModelChoice::Primary).is_some())
+        };
+        (agent.before.iter().filter(has_model).cloned().collect(), String::new())
     }
 
     fn collect_arguments(&self, answer: &str) -> Map<String, Value> {
