@@ -3,6 +3,7 @@ import type { NoteRow } from "../../store/types";
 import { type PageLanguage, useLanguage, useWords, type Words } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
 import { formatTime } from "../../words/numbers";
+import { newestRun, usePage } from "../store";
 import { Judgement } from "./Judgement";
 import styles from "./talk.module.css";
 
@@ -29,7 +30,7 @@ function noteText({ note }: NoteRow, words: Words, language: PageLanguage): stri
       return words.note.reviewed(round, isAccepted, problems.length);
     }
     case "verdict": {
-      const scores = note.scores.map((own) => `${own.letter} ${own.score}: ${own.reason}`).join(" · ");
+      const scores = note.scores.map((own) => `${own.letter} ${own.score}`).join(" · ");
       const chosen = note.scores.find((own) => own.child === note.chosen);
       return words.note.verdict(chosen?.letter ?? null, scores);
     }
@@ -40,8 +41,12 @@ function noteText({ note }: NoteRow, words: Words, language: PageLanguage): stri
   }
 }
 
-/** The reasons of a judgement. */
-const reasonsOf = ({ note }: NoteRow): readonly string[] => (note.type === "reviewed" ? note.problems : []);
+/** The reasons of a judgement; `nameOf` returns the agent of an answer. */
+function reasonsOf({ note }: NoteRow, nameOf: (child: string) => string): readonly string[] {
+  if (note.type === "reviewed") return note.problems;
+  if (note.type !== "verdict") return [];
+  return note.scores.map(({ child, letter, score, reason }) => `${letter} · ${nameOf(child)} · ${score}: ${reason}`);
+}
 
 const hasFailed = ({ note }: NoteRow): boolean => note.type === "reviewed" && !note.isAccepted;
 
@@ -50,7 +55,8 @@ export function NoteLine({ note }: { note: NoteRow }): ReactNode {
   const words = useWords();
   const language = useLanguage();
   const text = noteText(note, words, language);
-  const reasons = reasonsOf(note);
+  const lanes = usePage((state) => (note.note.type === "verdict" ? newestRun(state)?.lanes : undefined));
+  const reasons = reasonsOf(note, (child) => lanes?.get(child)?.agent ?? child);
   if (reasons.length > 0) return <Judgement head={text} reasons={reasons} hasFailed={hasFailed(note)} />;
   return (
     <p className={styles.note}>
