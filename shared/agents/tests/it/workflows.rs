@@ -357,9 +357,9 @@ fn workflow_may_have_a_review() {
     assert_eq!((policy.agent.as_str(), policy.rounds), ("judge", 2));
     let found = check_workflows(&[read(&reviewed).unwrap()], &[]);
     let found: Vec<_> = found.iter().map(ToString::to_string).collect();
-    let says = "workflows/weekly.yaml:33: `review` names `judge`, which is not an agent";
+    let says = "workflows/weekly.yaml:32: `review` names `judge`, which is not an agent";
     assert!(found.contains(&says.to_owned()), "{found:?}");
     let beyond = reviewed.replace("rounds: 2", "rounds: 9");
-    let says = "workflows/weekly.yaml:33: `rounds` is the number `9`: a whole number from 0 to 3 is expected";
+    let says = "workflows/weekly.yaml:32: `rounds` is the number `9`: a whole number from 0 to 3 is expected";
     assert_eq!(problem(&beyond), says);
 }

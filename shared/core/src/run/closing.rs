@@ -32,6 +32,12 @@ impl Closing {
         }
     }
 
+    /// Returns the call that writes the answer, if the call is due.
+    pub(super) fn summary(&self) -> Option<&SummaryCall> {
+        let Self::Summary(summary) = self else { return None };
+        Some(summary)
+    }
+
     /// Returns the attempts at the call, if the call writes this message.
     pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
         match self {

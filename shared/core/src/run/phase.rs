@@ -20,7 +20,7 @@ pub(super) enum Phase {
     /// The agents are at work, in the way of the run's mode.
     Working(Box<dyn Work>),
     /// The work is done; the answer is being written or stored.
-    Closing(Closing),
+    Closing(Box<Closing>),
     /// The final entry is written.
     Ended(FinalState),
 }
@@ -67,8 +67,8 @@ impl Phase {
 
     /// Returns the call that writes the answer, while the call is due.
     pub(super) fn summary(&self) -> Option<&SummaryCall> {
-        let Self::Closing(Closing::Summary(summary)) = self else { return None };
-        Some(summary)
+        let Self::Closing(closing) = self else { return None };
+        closing.summary()
     }
 
     /// Returns the plan at work.

@@ -308,7 +308,8 @@ impl<'r> Transition<'r> {
 
     /// Processes the write of the answer's file, successful or not, and returns the answer to the caller.
     fn on_answer_saved(&mut self, file: Option<&ProductFile>) -> Handled {
-        let Phase::Closing(Closing::AnswerFile(answer)) = &self.run.phase else { return None };
+        let Phase::Closing(closing) = &self.run.phase else { return None };
+        let Closing::AnswerFile(answer) = &**closing else { return None };
         let name = answer.name.clone();
         let text = answer.text.clone();
         self.run.files.add_produced(file.map_or(&[], std::slice::from_ref));

@@ -180,7 +180,7 @@ impl Transition<'_> {
         let number = self.run.review.count() + 1;
         let attempts = Attempts::default();
         let summary = SummaryCall { attempts, failure, number };
-        let closing = Phase::Closing(Closing::Summary(summary));
+        let closing = Phase::Closing(Box::new(Closing::Summary(summary)));
         if let Phase::Working(work) = std::mem::replace(&mut self.run.phase, closing) {
             self.run.review.keep_work(work);
         }
@@ -217,7 +217,7 @@ impl Transition<'_> {
         match find_answer_file(&self.run.spec, &answer) {
             Some(file) => {
                 self.abandon_work();
-                self.run.phase = Phase::Closing(Closing::AnswerFile(file));
+                self.run.phase = Phase::Closing(Box::new(Closing::AnswerFile(file)));
             }
             None => self.end(RunStatus::Finished, answer, files, None),
         }
