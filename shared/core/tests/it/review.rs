@@ -43,11 +43,11 @@ fn outcome(records: &[Record]) -> (RunStatus, &str, Option<ReviewOutcome>) {
 }
 
 fn verdicts(records: &[Record]) -> Vec<&ReviewResult> {
-    let verdict = |event| match event {
-        &Event::ReviewCompleted(ref result) => Some(result),
+    let verdicts = events(records).into_iter().filter_map(|event| match event {
+        Event::ReviewCompleted(result) => Some(result),
         _ => None,
-    };
-    events(records).into_iter().filter_map(verdict).collect()
+    });
+    verdicts.collect()
 }
 
 /// The messages with text that are marked as the answer, or as a draft.
