@@ -56,6 +56,7 @@ mod matrix;
 mod modes;
 mod next_agents;
 mod original_ui;
+mod outside_calls;
 mod outside_tools;
 mod own_texts;
 mod page;

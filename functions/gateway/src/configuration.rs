@@ -20,7 +20,7 @@ pub(crate) type Engines = Arc<[EngineSettings]>;
 
 /// A tool that is a file, with the locations of its keys by name.
 #[derive(Debug, Clone)]
-pub(crate) struct ConfiguredTool {
+pub(crate) struct CallableTool {
     pub(crate) tool: Arc<HttpTool>,
     pub(crate) keys: Vec<(String, KeyLocation)>,
 }
@@ -56,7 +56,7 @@ struct FolderState {
     /// The engines of the last valid `djinn.toml`, which may name none.
     engines: Option<Option<Engines>>,
     /// The last valid version of each tool in the folder.
-    tools: BTreeMap<String, ConfiguredTool>,
+    tools: BTreeMap<String, CallableTool>,
     /// The problems of the last read, as sentences.
     problems: Vec<String>,
 }
@@ -98,7 +98,7 @@ impl<C: Clock> GatewayConfiguration<C> {
 
     /// Returns the tool with this definition, the SHA-256 of its file. The folder is read again if an earlier read
     /// returned another definition.
-    pub(crate) async fn find_tool(&self, name: &str, definition: &str) -> Option<ConfiguredTool> {
+    pub(crate) async fn find_tool(&self, name: &str, definition: &str) -> Option<CallableTool> {
         let watched = self.folder.as_ref()?;
         for fresh_ms in [watched.fresh_ms, 0] {
             watched.update(fresh_ms).await;
@@ -168,7 +168,7 @@ impl<C: Clock> WatchedFolder<C> {
     fn read_tools(
         &self,
         texts: &[FolderText],
-        tools: &mut BTreeMap<String, ConfiguredTool>,
+        tools: &mut BTreeMap<String, CallableTool>,
     ) -> Vec<String> {
         let mut problems = Vec::new();
         let mut earlier = std::mem::take(tools);
@@ -184,7 +184,7 @@ impl<C: Clock> WatchedFolder<C> {
                 Ok(tool) => {
                     let keys = tool.key_names().into_iter().map(|key| self.locate_key(key));
                     let keys = keys.collect();
-                    tools.insert(name.to_owned(), ConfiguredTool { tool: Arc::new(tool), keys });
+                    tools.insert(name.to_owned(), CallableTool { tool: Arc::new(tool), keys });
                 }
                 Err(found) => {
                     problems.extend(found);

@@ -14,7 +14,7 @@ use djinn_runtime::port::outside::{ToolAnswer, ToolAnswerFile, ToolJob};
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use tokio::task::spawn_blocking;
 
-use crate::configuration::ConfiguredTool;
+use crate::configuration::CallableTool;
 use crate::keys::{KEY_REFUSALS, KeyCache};
 use redaction::Redaction;
 
@@ -56,7 +56,7 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
     }
 
     /// Calls a tool. No key is in the answer.
-    pub(crate) async fn call(&self, configured: ConfiguredTool, job: ToolJob) -> ToolAnswer {
+    pub(crate) async fn call(&self, configured: CallableTool, job: ToolJob) -> ToolAnswer {
         let tool = &configured.tool;
         let request = match tool.fill(&job.arguments) {
             Ok(request) => request,
@@ -74,7 +74,7 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
     /// Sends the request. After a rejected key, sends the request again if a stored key has changed.
     async fn send(
         &self,
-        configured: &ConfiguredTool,
+        configured: &CallableTool,
         request: &OutsideRequest,
         headers: &CallHeaders,
     ) -> Result<(EgressResponse, KeyValues), ToolProblem> {
@@ -97,7 +97,7 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
 
     async fn read(
         &self,
-        configured: &ConfiguredTool,
+        configured: &CallableTool,
         response: EgressResponse,
         redaction: Redaction,
     ) -> ToolAnswer {
@@ -108,7 +108,7 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
         let content_type = response.content_type.clone();
         let body = match response.into_whole_body() {
             Ok(body) => body,
-            Err(error) => return ToolAnswer::Failed(explain_egress(&error)),
+            Err(error) => return ToolAnswer::Failed(explain_incomplete(&error)),
         };
         let tool = configured.tool.clone();
         // Large answers take a while to parse.
@@ -165,7 +165,7 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
         Ok(ToolAnswerFile { name, media_type, content })
     }
 
-    async fn find_keys(&self, configured: &ConfiguredTool) -> Result<KeyValues, ToolProblem> {
+    async fn find_keys(&self, configured: &CallableTool) -> Result<KeyValues, ToolProblem> {
         let mut keys = Vec::new();
         for (name, location) in &configured.keys {
             let key = self.keys.find_key(location).await.map_err(|error| {
@@ -184,7 +184,7 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
     }
 
     /// Removes rejected keys from the cache. Returns true if any is a stored key.
-    fn forget_keys(&self, configured: &ConfiguredTool, rejected: &KeyValues) -> bool {
+    fn forget_keys(&self, configured: &CallableTool, rejected: &KeyValues) -> bool {
         let locations = configured.keys.iter().zip(rejected);
         let forgotten =
             locations.map(|((_, location), (_, key))| self.keys.forget_key(location, key.as_ref()));
@@ -283,6 +283,17 @@ fn explain_egress(error: &EgressError) -> ToolProblem {
         EgressError::Unreachable { .. } => (ToolProblemCode::Unreachable, error.to_string()),
     };
     ToolProblem { code, status: None, detail }
+}
+
+/// Returns the problem of an incomplete answer. Below the size limit, the connection broke.
+fn explain_incomplete(error: &EgressError) -> ToolProblem {
+    let problem = explain_egress(error);
+    match error {
+        EgressError::TooLarge { bytes, .. } if (*bytes as u64) < MAX_ANSWER_BYTES => {
+            ToolProblem { code: ToolProblemCode::Protocol, ..problem }
+        }
+        _ => problem,
+    }
 }
 
 fn log_answer(tool: &str, headers: &CallHeaders, answer: &ToolAnswer) {

@@ -89,6 +89,7 @@ const ONCE: &[&str] = &[
     "limits::a_day_that_is_used_up",
     "limits::limit_if_priced",
     "limits::two_hundred_executors",
+    "outside_calls::used_up_credits",
     "pages::a_page_of_another_site_reads_nothing",
     "people::",
     "repeats::what_was_counted_before_an_interrupt",

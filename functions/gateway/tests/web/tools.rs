@@ -284,7 +284,7 @@ async fn a_hostile_answer_is_an_error_of_its_call_alone() {
         ("/missing", ToolProblemCode::NoResult),
         ("/down", ToolProblemCode::Status),
         ("/endless", ToolProblemCode::TooLarge),
-        ("/short", ToolProblemCode::TooLarge),
+        ("/short", ToolProblemCode::Protocol),
         ("/coded", ToolProblemCode::Protocol),
         ("/no-gzip", ToolProblemCode::Protocol),
         ("/no-http", ToolProblemCode::Protocol),
