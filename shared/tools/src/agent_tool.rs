@@ -7,6 +7,9 @@ use djinn_core::tool::{EffectClass, ToolFailure, ToolOutput, ToolPolicy, ToolSpe
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value};
 
+/// A line of each file that every deployment has: of modes, and of the reviewer.
+const ALWAYS_READ: [&str; 2] = ["\nentry: true\n", "\nname: reviewer\n"];
+
 /// An agent with a description in each language.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentTool {
@@ -24,17 +27,18 @@ impl AgentTool {
         Some(Self { en: en.unwrap_or_else(|| first.clone()), zh: zh.unwrap_or(first) })
     }
 
-    /// Returns the modes that are part of Djinn.
+    /// Returns the modes that are part of Djinn, and the reviewer of questions that name none.
     #[must_use]
-    pub fn list_shipped_modes() -> Vec<Self> {
+    pub fn list_always_shipped() -> Vec<Self> {
         let read = |language| {
             let files = shipped_agents(language).into_iter();
             // Other files are not read at a start.
-            let modes = files.filter(|file| file.text.contains("\nentry: true\n"));
-            modes.filter_map(|file| Some(read_agent(&file).ok()?.spec)).collect::<Vec<_>>()
+            let is_read = |text: &str| ALWAYS_READ.iter().any(|line| text.contains(*line));
+            let read_files = files.filter(|file| is_read(file.text));
+            read_files.filter_map(|file| Some(read_agent(&file).ok()?.spec)).collect::<Vec<_>>()
         };
-        let modes = read(Language::En).into_iter().zip(read(Language::Zh));
-        modes.map(|(en, zh)| Self { en, zh }).collect()
+        let agents = read(Language::En).into_iter().zip(read(Language::Zh));
+        agents.map(|(en, zh)| Self { en, zh }).collect()
     }
 
     fn agent_in(&self, language: Language) -> &AgentSpec {

@@ -145,7 +145,7 @@ fn with_own_agents(tools: Toolbox) -> Result<Toolbox, InvalidSetting> {
     }
 }
 
-/// Builds a world without a configuration folder, with our modes as its agents.
+/// Builds a world without a configuration folder, with our modes and our reviewer as its agents.
 fn build_configured<A: Alarms, I: Invoker>(
     djinn: &Djinn,
     variables: &Variables,
@@ -162,10 +162,10 @@ fn build_configured<A: Alarms, I: Invoker>(
     limits.log_unpriced(&models);
     let parts = djinn.make_parts(var, aws, &prompts);
     let tools = djinn.build_toolbox(&parts)?.with_sources_fresh(settings.tool_sources_fresh);
-    let modes = AgentTool::list_shipped_modes();
-    let modes = modes.into_iter().map(|mode| Arc::new(mode) as Arc<dyn Tool>).collect();
+    let agents = AgentTool::list_always_shipped();
+    let agents = agents.into_iter().map(|agent| Arc::new(agent) as Arc<dyn Tool>).collect();
     Ok(World {
-        tools: tools.with_agents(modes).with_offered_agents(read_offered_agents(var)),
+        tools: tools.with_agents(agents).with_offered_agents(read_offered_agents(var)),
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
         sandbox: parts.sandbox,
         settings: Arc::new(settings),
