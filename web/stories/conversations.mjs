@@ -141,7 +141,7 @@ export const CONVERSATIONS = {
   },
 
   async workbook_is_shown_as_a_table({ page, model, system }) {
-    model.on("What is in the workbook", "Teas.");
+    model.on("What is in the workbook", "It lists leaves.");
     const rows = '<row r="1"><c t="inlineStr"><is><t>tea</t></is></c></row><row r="2"><c s="1"><v>45292</v></c></row>';
     await page.goto(system.url);
     await page.locator("input[type=file]").setInputFiles({
@@ -152,7 +152,7 @@ export const CONVERSATIONS = {
     await page.getByRole("button", { name: "Remove teas.xlsx" }).waitFor();
     await page.getByText(/^[\d.]+ kB$/).waitFor();
     await ask(page, "What is in the workbook?");
-    await conversation(page).getByText("Teas.").waitFor();
+    await conversation(page).getByText("It lists leaves.").waitFor();
     await ended(page);
     await conversation(page).getByRole("button", { name: "teas.xlsx" }).first().click();
     const dialog = page.getByRole("dialog");

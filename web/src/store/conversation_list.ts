@@ -19,6 +19,8 @@ export class Conversations {
   #marks: ReadonlyMap<string, ConversationSummary["mark"]> = new Map();
   /** Counts refreshes: a late answer of an earlier one is dropped. */
   #round = 0;
+  /** The conversations with a question since the refresh began: its answer may be older. */
+  readonly #touched = new Set<string>();
 
   constructor(routes: Routes, cell: StateCell) {
     this.#routes = routes;
@@ -28,6 +30,7 @@ export class Conversations {
   /** Reads the newest page and the marks again. */
   async refresh(): Promise<void> {
     const round = ++this.#round;
+    this.#touched.clear();
     this.#show({ isLoading: true });
     try {
       const [page, running, paused] = await Promise.all([
@@ -40,7 +43,8 @@ export class Conversations {
       for (const run of running.runs) marks.set(run.session, "running");
       for (const run of paused.runs) marks.set(run.session, "waiting");
       this.#marks = marks;
-      this.#all = page.sessions.map(summaryOf);
+      const listed = page.sessions.map(summaryOf).filter((item) => !this.#touched.has(item.session));
+      this.#all = [...this.#all.filter((item) => this.#touched.has(item.session)), ...listed];
       this.#cursor = page.next ?? null;
       this.#show({ isLoading: false, error: null });
       if (this.#cell.get().conversations.search !== "") await this.#readAllTitles();
@@ -81,6 +85,7 @@ export class Conversations {
 
   /** Puts a conversation with a new question on top. */
   touch(session: string, title: string, atMs: number): void {
+    this.#touched.add(session);
     const known = this.#all.find((item) => item.session === session);
     const item: ConversationSummary = known
       ? { ...known, lastActiveAtMs: atMs }
