@@ -77,6 +77,39 @@ async fn file_with_entry_is_a_mode_at_the_next_question() {
 }
 
 #[tokio::test]
+async fn repeated_request_finds_its_run_after_its_mode_has_changed_or_gone() {
+    let folder = TempDir::new().unwrap();
+    let world = start_analyst(&folder).await;
+    at(&world.model, "").reply("East grew.");
+    let body = json!({"request_id": "r1", "question": QUESTION, "mode": "analyst", "arguments": {"region": "East"}});
+    let first = ask(&world, &body).await;
+    let run = started(&first)["run"].clone();
+
+    let stricter = ANALYST.replace("default: all", "enum: [West], default: West");
+    add_agent(&folder, "analyst", &stricter, "You analyse {{ region }}.");
+    let again = ask(&world, &body).await;
+    assert_eq!(again.last().unwrap().json(), first.last().unwrap().json());
+
+    std::fs::remove_file(folder.path().join("agents/analyst.md")).unwrap();
+    let again = ask(&world, &body).await;
+    assert_eq!(
+        (&started(&again)["run"], again.last().unwrap().json()),
+        (&run, first.last().unwrap().json())
+    );
+    assert_eq!(world.model.requests().len(), 1);
+
+    // Another request under the same id is none of this run.
+    let mut other = body.clone();
+    other["arguments"]["region"] = json!("West");
+    let response = world.post("/runs", &other).await;
+    assert_eq!((response.status, &response.json()["code"]), (400, &json!("unknown_agent")));
+    other["mode"] = json!("react");
+    other["arguments"] = json!({});
+    let response = world.post("/runs", &other).await;
+    assert_eq!((response.status, &response.json()["code"]), (409, &json!("request_id_reused")));
+}
+
+#[tokio::test]
 async fn mode_is_a_tool_only_where_a_file_names_it() {
     let folder = TempDir::new().unwrap();
     add_agent(&folder, "lead", "tools: [react]\n", "You lead.");

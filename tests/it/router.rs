@@ -112,17 +112,21 @@ async fn router_offers_the_modes_of_the_deployment_and_may_ask_first() {
 }
 
 #[tokio::test]
-async fn unknown_default_mode_leaves_react_and_is_reported() {
+async fn unknown_modes_in_settings_leave_the_defaults_and_are_reported() {
     let world = World::start_with(|options, _| {
         options.vars.push(("DJINN_DEFAULT_MODE", "ruoter".to_owned()));
+        let people = r#"{"agents": {"routr": {"enabled": true}, "plan_solve": {"enabled": true}}}"#;
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", people.to_owned()));
     })
     .await;
     world.model.on("Hello?").reply("Hello.");
     let frames = ask(&world, &json!({"question": "Hello?"})).await;
     let started = frames.iter().find(|frame| frame.event() == "run.started").unwrap().json();
     assert_eq!(started["mode"], "react");
-    let says = "`default_mode` is `ruoter`, which is not a mode: did you mean `router`?";
-    assert_eq!(started["warnings"], json!([says]));
+    let of_default = "`default_mode` is `ruoter`, which is not a mode: did you mean `router`?";
+    let of_people =
+        "`people.requests.agents` names `routr`, which is not a mode: did you mean `router`?";
+    assert_eq!(started["warnings"], json!([of_default, of_people]));
 }
 
 #[tokio::test]

@@ -98,7 +98,7 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
         let names = unpriced_models.into_iter().collect::<Vec<_>>().join(", ");
         print_line(&format!(
             "No price is known for {names}: its calls count as free, and runs have no budget in dollars.\n\
-             Set the price in DJINN_PRICES (docs/models.md)."
+             Set the price in `[prices]` of djinn.toml (docs/models.md)."
         ));
     }
     // Without Python, the first use of code reports the problem.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::agent::Agent;
 use crate::api_error::ApiError;
 use crate::workflow_choice::{
-    complete_modes, find_workflow, requires_task, runs_any_workflow, take_argument_lines,
+    WORKFLOW, complete_modes, find_workflow, requires_task, runs_any_workflow, take_argument_lines,
 };
 
 /// The mode that a request selects; `None` selects the default.
@@ -39,6 +39,15 @@ pub(crate) fn list_modes<P: Ports>(agent: &Agent<P>, language: Language) -> Vec<
 }
 
 impl ModeChoice {
+    /// Returns the name of the selected mode. A mode that does not exist has the name in the request, if any.
+    pub(crate) fn find_name(&self, modes: &[AgentSpec], default_mode: &str) -> Option<String> {
+        let found = self.clone().find(modes, default_mode).ok().map(|mode| mode.name);
+        found.or_else(|| match self {
+            Self::Name(name) => name.clone(),
+            Self::AgentType(_) | Self::DeepThink(_) => None,
+        })
+    }
+
     /// Returns the selected mode, by default the mode of this name.
     ///
     /// # Errors
@@ -102,6 +111,22 @@ impl<'a> DefaultMode<'a> {
         let problem = format!("`default_mode` is `{setting}`, which is not a mode{hint}");
         Self { name: DEFAULT_MODE, problem: Some(problem) }
     }
+}
+
+/// Returns a sentence for each name in `people.requests.agents` that is not a mode. Its settings have no effect.
+pub(crate) fn find_misnamed_settings<'a>(
+    names: impl Iterator<Item = &'a String>,
+    modes: &[AgentSpec],
+) -> Vec<String> {
+    let modes: Vec<_> = modes.iter().map(|mode| mode.name.as_str()).chain([WORKFLOW]).collect();
+    let misnamed = names.filter(|name| !modes.contains(&name.as_str()));
+    misnamed
+        .map(|name| {
+            let hint = find_near_miss(name, modes.iter().copied());
+            let hint = hint.map_or_else(String::new, |name| format!(": did you mean `{name}`?"));
+            format!("`people.requests.agents` names `{name}`, which is not a mode{hint}")
+        })
+        .collect()
 }
 
 /// Joins words with commas, and the last with `and`.

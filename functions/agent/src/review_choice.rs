@@ -8,6 +8,7 @@ use djinn_protocol::request::{ReviewRequest, ReviewerRequest, WholeNumber};
 use djinn_runtime::question::find_reviewer_problem;
 use djinn_runtime::world::Ports;
 use djinn_text::near_miss::find_near_miss;
+use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::api_error::ApiError;
@@ -20,6 +21,16 @@ const REVIEW_ROUNDS: &str = "review.rounds";
 /// The reviewer of a request that names none, for a mode without a reviewer.
 const DEFAULT_REVIEWER: &str = "reviewer";
 const DEFAULT_ROUNDS: u32 = 1;
+
+/// Returns the part of a review that a repeated request must share.
+pub(crate) fn describe_review(request: &ReviewRequest) -> Value {
+    match request {
+        ReviewRequest::Flag(flag) => json!(flag),
+        ReviewRequest::Policy(ReviewerRequest { agent, rounds }) => {
+            json!([agent, rounds.map(|WholeNumber(number)| number)])
+        }
+    }
+}
 
 /// Sets the review of a question with its mode: the request's, by default the mode's own.
 ///

@@ -26,6 +26,9 @@ pub struct UserQuestion {
     pub spec: RunSpec,
     /// The client's own instructions.
     pub client_prompt: String,
+    /// The client's choice of mode and arguments, which a repeated request must share. The spec has what the
+    /// deployment's files make of the choice.
+    pub choice: Value,
     /// The attached files, with unique names.
     pub attachments: Vec<QuestionAttachment>,
     /// The text parsed as a response to a human request, by the protocol's own rules. `None` applies the
@@ -96,21 +99,13 @@ impl UserQuestion {
         is_continue(&self.spec.question)
     }
 
-    /// Returns the hash that a repeated request must share.
+    /// Returns the hash that a repeated request must share. The hash covers what the client sent, so that a
+    /// repeat finds its run after the deployment has changed.
     pub(crate) fn body_hash(&self) -> String {
-        let RunSpec { question, output_style, settings, arguments, review, .. } = &self.spec;
-        let style = output_style.map(OutputStyle::as_str);
-        let fields = json!([question, style, self.instructions(), settings.mode]);
-        let fields = if arguments.is_empty() { fields } else { json!([fields, arguments]) };
-        let fields = if review.is_none() { fields } else { json!([fields, review]) };
-        // Without attachments, the hash is the same as before attachments existed.
-        let body = if self.attachments.is_empty() {
-            fields
-        } else {
-            let identities: Vec<_> =
-                self.attachments.iter().map(QuestionAttachment::identity).collect();
-            json!([fields, identities])
-        };
+        let Self { spec, client_prompt, choice, attachments, .. } = self;
+        let style = spec.output_style.map(OutputStyle::as_str);
+        let files: Vec<_> = attachments.iter().map(QuestionAttachment::identity).collect();
+        let body = json!([spec.question, style, client_prompt, choice, files]);
         sha256_hex(body.to_string().as_bytes())
     }
 

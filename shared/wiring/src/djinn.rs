@@ -384,7 +384,8 @@ mod tests {
 
     #[test]
     fn a_dollar_limit_needs_the_price_of_every_model_unless_it_ends_in_if_priced() {
-        let unpriced = "a budget in US dollars is set, but DJINN_PRICES has no price for mine";
+        let unpriced =
+            "a budget in US dollars is set, but `[prices]` of djinn.toml has no price for mine";
         for (model, day_usd, run_usd, result) in [
             ("gpt-4.1", "none", "", Ok(None)),
             ("gpt-4.1", "", "", Ok(Some(10_000_000))),

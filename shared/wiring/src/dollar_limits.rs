@@ -51,7 +51,7 @@ impl DollarLimits {
             ),
             Self::IfPriced => tracing::warn!(
                 models,
-                "no price is known: calls count as free, and {} does not limit them; set DJINN_PRICES",
+                "no price is known: calls count as free, and {} does not limit them; set their prices in `[prices]` of djinn.toml",
                 USER_DAY_USD.name
             ),
         }

@@ -62,7 +62,7 @@ pub enum WiringError {
     #[error("{0}")]
     Configuration(String),
     /// A budget in money is set, but some models have no price.
-    #[error("a budget in US dollars is set, but DJINN_PRICES has no price for {0}")]
+    #[error("a budget in US dollars is set, but `[prices]` of djinn.toml has no price for {0}")]
     Unpriced(String),
 }
 

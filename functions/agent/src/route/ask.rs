@@ -15,15 +15,18 @@ use djinn_core::input::RunSpec;
 use djinn_core::language::Language;
 use djinn_core::settings::OutputStyle;
 use djinn_protocol::body::AcceptedBody;
-use djinn_protocol::request::{HumanSettingsRequest, JoyAgentRequest, NoParameters, RunRequest};
+use djinn_protocol::request::{
+    HumanSettingsRequest, JoyAgentRequest, NoParameters, ReviewRequest, RunRequest,
+};
 use djinn_runtime::port::alarm::Invoker;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
-use djinn_runtime::serve::{Permission, start_background};
+use djinn_runtime::serve::{LoadedRun, Permission, start_background};
 use djinn_runtime::sleep::set_alarm_in_time;
 use djinn_runtime::texts::{ATTACHMENTS, QUESTION, check_bounds};
 use djinn_runtime::world::Ports;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use self::attachments::ReadFiles;
 use self::question_members::{FieldNames, QuestionMembers};
@@ -33,11 +36,13 @@ use crate::api_error::{ApiError, IGNORED, REQUEST_ID, RUN_ID, add_id_headers};
 use crate::body::{JsonMembers, parse_id};
 use crate::human_settings_change::HumanSettingsChange;
 use crate::identity::Caller;
-use crate::mode_choice::{DefaultMode, QuestionArguments, list_modes};
+use crate::mode_choice::{
+    DefaultMode, ModeChoice, QuestionArguments, find_misnamed_settings, list_modes,
+};
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ignored_header};
 use crate::response_parser;
-use crate::review_choice::set_review;
+use crate::review_choice::{describe_review, set_review};
 use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
 use crate::unknown::UnknownMembers;
 use crate::workflow_choice::{WORKFLOW, check_missing};
@@ -248,7 +253,8 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
                 base_prompt: agent.settings.base_prompt.clone(),
                 ..spec
             },
-            client_prompt: fields.request.base_prompt.unwrap_or_default(),
+            client_prompt: fields.request.base_prompt.take().unwrap_or_default(),
+            choice: Value::Null,
             attachments: read_files.attachments,
             parsed_response: None,
         };
@@ -262,15 +268,20 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         question.parsed_response =
             Some(response_parser::read_response(&question.spec.question, None, language).parsed);
         facts.run = Some(question.run_key().run);
-        let modes = list_modes(agent, language);
-        let default_mode = DefaultMode::find(&agent.settings.run.mode, &modes);
-        question.spec.warnings.extend(default_mode.problem);
-        let mode = fields.mode.find(&modes, default_mode.name)?;
-        arguments.set_mode(mode, &modes, &mut question, !is_joyagent)?;
-        set_review(agent, &mut question.spec, fields.request.review)?;
-        let change = fields.request.human_requests;
-        set_human_settings(agent, &mut question, change, names.translate("human_requests"))?;
-        check_missing(&question, !is_joyagent)?;
+        let chosen = ChosenMode {
+            choice: fields.mode,
+            arguments,
+            review: fields.request.review,
+            human_requests: fields.request.human_requests,
+            names: *names,
+        };
+        question.choice = chosen.describe(agent, language);
+        // The files may have changed since the first request; its run exists all the same.
+        if let Err(error) = chosen.apply_to(agent, &mut question)
+            && !is_repeat(agent, &question).await?
+        {
+            return Err(error);
+        }
         Ok(question)
     }
 
@@ -280,6 +291,53 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         let localize = |error| names.rename_field(error).with_language(facts.language);
         QuestionReply { response: response.map_err(localize), facts }
     }
+}
+
+/// The mode of a question with its arguments and settings, as the client sent them.
+struct ChosenMode {
+    choice: ModeChoice,
+    arguments: QuestionArguments,
+    review: Option<ReviewRequest>,
+    human_requests: Option<HumanSettingsRequest>,
+    names: FieldNames,
+}
+
+impl ChosenMode {
+    /// Returns the part that a repeated request must share. The default mode is the same in every protocol,
+    /// named or not.
+    fn describe<P: Ports>(&self, agent: &Agent<P>, language: Language) -> Value {
+        let modes = list_modes(agent, language);
+        let default_mode = DefaultMode::find(&agent.settings.run.mode, &modes).name;
+        let mode = self.choice.find_name(&modes, default_mode);
+        let review = self.review.as_ref().map(describe_review);
+        json!([mode.filter(|name| name != default_mode), self.arguments.as_map(), review])
+    }
+
+    /// Sets the mode of a question, and the settings of human requests.
+    fn apply_to<P: Ports>(
+        self,
+        agent: &Agent<P>,
+        question: &mut UserQuestion,
+    ) -> Result<(), ApiError> {
+        let Self { choice, arguments, review, human_requests, names } = self;
+        let has_arguments = names != FieldNames::JoyAgent;
+        let modes = list_modes(agent, question.spec.settings.language);
+        let default_mode = DefaultMode::find(&agent.settings.run.mode, &modes);
+        question.spec.warnings.extend(default_mode.problem);
+        let named = agent.settings.human_requests.keys();
+        question.spec.warnings.extend(find_misnamed_settings(named, &modes));
+        let mode = choice.find(&modes, default_mode.name)?;
+        arguments.set_mode(mode, &modes, question, has_arguments)?;
+        set_review(agent, &mut question.spec, review)?;
+        set_human_settings(agent, question, human_requests, names.translate("human_requests"))?;
+        check_missing(question, has_arguments)
+    }
+}
+
+/// Returns true if the question repeats the request of an existing run.
+async fn is_repeat<P: Ports>(agent: &Agent<P>, question: &UserQuestion) -> Result<bool, ApiError> {
+    let run = LoadedRun::find(&agent.ports, &question.run_key()).await?;
+    Ok(run.is_some_and(|run| run.is_repeated_by(question)))
 }
 
 /// Sets the settings of human requests: the deployment's settings for the question's mode, with the request's

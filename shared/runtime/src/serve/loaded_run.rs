@@ -14,6 +14,7 @@ use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta};
 use crate::port::mailbox::Mail;
 use crate::port::{RunKey, StoreError};
+use crate::question::UserQuestion;
 use crate::settings::to_millis;
 use crate::sleep::wake_run;
 use crate::world::Ports;
@@ -85,6 +86,12 @@ impl LoadedRun {
         } else {
             Err(ErrorCode::RequestIdReused.into())
         }
+    }
+
+    /// Returns true if the question repeats the request of this run.
+    #[must_use]
+    pub fn is_repeated_by(&self, question: &UserQuestion) -> bool {
+        self.meta.body_hash == question.body_hash() && self.meta.user == question.spec.user
     }
 
     /// Returns the final status of a run, if known to have ended.

@@ -15,6 +15,8 @@ impl HasTexts for UserQuestion {
         let Self {
             spec,
             client_prompt,
+            // Only compared, as part of a hash.
+            choice: _,
             attachments,
             // Parsed from the text; a response is checked as a `ResponseRecord`.
             parsed_response: _,

@@ -78,6 +78,7 @@ fn question() -> UserQuestion {
     UserQuestion {
         spec: RunSpec { base_prompt: "mk-house".to_owned(), ..spec },
         client_prompt: "mk-prompt".to_owned(),
+        choice: serde_json::Value::Null,
         attachments: vec![QuestionAttachment::New(
             NewFile {
                 name: id("mk-attached.csv"),
