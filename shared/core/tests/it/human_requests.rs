@@ -151,14 +151,14 @@ fn the_settings_say_which_calls_need_approval_and_why() {
         (
             "short arguments",
             HumanSettings::default(),
-            ToolPolicy { trusted_chars: Some(51), ..sending.clone() },
+            ToolPolicy { trusted_chars: Some(50), ..sending.clone() },
             true,
             nothing(),
         ),
         (
             "long arguments",
             HumanSettings::default(),
-            ToolPolicy { trusted_chars: Some(50), ..sending.clone() },
+            ToolPolicy { trusted_chars: Some(49), ..sending.clone() },
             true,
             vec![Reason::Untrusted],
         ),
