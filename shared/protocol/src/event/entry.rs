@@ -3,7 +3,7 @@
 use djinn_core::entry::{Entry, Event, RunResult};
 use djinn_core::error_code::Failure;
 use djinn_core::human::HumanRequest;
-use djinn_core::id::{FileName, MessageId};
+use djinn_core::id::{FileName, MessageId, Path};
 use djinn_core::input::ModelChanged;
 use djinn_core::verdict::EnsembleVerdict;
 
@@ -52,17 +52,14 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             warnings,
             ..
         } => {
-            let session = session.as_str();
-            let request = request.as_str();
-            let output_style = *output_style;
             let attachments = attachments.iter().map(FileName::as_str).collect();
             Shown::RunStarted {
-                session,
-                request,
+                session: session.as_str(),
+                request: request.as_str(),
                 question,
                 attachments,
                 mode,
-                output_style,
+                output_style: *output_style,
                 ignored,
                 warnings,
             }
@@ -107,10 +104,8 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
         }
         Event::FileAdded { file } => Shown::FileAdded { file: PublicFile::new(file, links) },
         Event::ContextCompacted { message, exchanges, turns, usage } => {
-            let exchanges = *exchanges;
-            let turns = *turns;
             let usage = PublicUsage::new(usage);
-            Shown::ContextCompacted { message, exchanges, turns, usage }
+            Shown::ContextCompacted { message, exchanges: *exchanges, turns: *turns, usage }
         }
         Event::EmployeesNamed { roles, usage } => {
             Shown::EmployeesNamed { roles, usage: PublicUsage::new(usage) }
@@ -124,12 +119,11 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             Shown::ChildStarted { child, description, agent }
         }
         Event::ChildEnded { child, status, text, files, failure, spent, .. } => {
-            let status = *status;
             let files = PublicFile::list(files, links);
-            let (failure, spent) =
-                (failure.as_ref().map(PublicFailure::new), PublicSpending::new(spent));
+            let failure = failure.as_ref().map(PublicFailure::new);
+            let spent = PublicSpending::new(spent);
             let child = entry.path.with_child(child.clone()).to_string();
-            Shown::ChildEnded { child, status, text, files, failure, spent }
+            Shown::ChildEnded { child, status: *status, text, files, failure, spent }
         }
         Event::ReviewCompleted(result) => {
             Shown::ReviewCompleted(PublicReview::new(result, &entry.path))
@@ -138,17 +132,12 @@ fn show_event<'a>(entry: &'a Entry, links: &SessionLinks) -> Shown<'a> {
             Shown::UserMessageAdded { by: Some(by.as_str()), text }
         }
         Event::HumanRequested { group, reasoning, risk, estimate, requests } => {
-            let risk = *risk;
             let estimate = PublicEstimate::new(estimate);
             let requests = list_requests(requests, links, entry.at_ms);
-            Shown::HumanRequested { group, reasoning, risk, estimate, requests }
+            Shown::HumanRequested { group, reasoning, risk: *risk, estimate, requests }
         }
         Event::HumanResolved(record) => Shown::HumanResolved(PublicResponse::new(record)),
-        Event::VerdictGiven(EnsembleVerdict { chosen, scores }) => {
-            let chosen = chosen.as_ref().map(|own| entry.path.with_child(own.clone()).to_string());
-            let scores = scores.iter().map(|score| PublicScore::new(score, &entry.path)).collect();
-            Shown::VerdictGiven { chosen, scores }
-        }
+        Event::VerdictGiven(verdict) => Shown::verdict_given(verdict, &entry.path),
         Event::RunEnded(result) => Shown::run_ended(result, links),
     }
 }
@@ -161,6 +150,13 @@ impl<'a> Shown<'a> {
 
     fn model_delayed(message: &'a MessageId, until_ms: i64, failure: &'a Failure) -> Self {
         Self::ModelDelayed { message, until_ms, failure: PublicFailure::new(failure) }
+    }
+
+    fn verdict_given(verdict: &'a EnsembleVerdict, path: &Path) -> Self {
+        let EnsembleVerdict { chosen, scores } = verdict;
+        let chosen = chosen.as_ref().map(|own| path.with_child(own.clone()).to_string());
+        let scores = scores.iter().map(|score| PublicScore::new(score, path)).collect();
+        Self::VerdictGiven { chosen, scores }
     }
 
     fn run_ended(result: &'a RunResult, links: &SessionLinks) -> Self {
