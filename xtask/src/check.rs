@@ -73,11 +73,14 @@ mod tests {
         assert_eq!(checked.files, expected);
     }
 
+    /// The file of an agent with these keys.
+    fn agent_file(name: &str, keys: &str) -> String {
+        format!("---\nname: {name}\ndescription: Knows.\n{keys}---\nYou know.\n")
+    }
+
     #[test]
     fn problems_between_files_are_named_with_file_and_line() {
-        let file = |name: &str, keys: &str| {
-            format!("---\nname: {name}\ndescription: Knows.\n{keys}---\nYou know.\n")
-        };
+        let file = agent_file;
         let model = "[models.main]\nprovider = \"openai\"\nmodel = \"mine\"\nkey = \"env:K\"\n";
         for (name, text, says) in [
             ("agents/a.md", file("a", "tools: [pyton]\n"), "agents/a.md:4: `tools` names `pyton`"),
@@ -140,7 +143,7 @@ mod tests {
         write("djinn.toml", "");
         run(&arguments).unwrap();
         write("tools/weather.toml", "trust = \"some\"\n");
-        write("agents/a.md", &file("a", "tools: [weather]\n"));
+        write("agents/a.md", &agent_file("a", "tools: [weather]\n"));
         assert_eq!(run(&arguments).unwrap_err().to_string(), "4 problems");
         write("tools/weather.toml", include_str!("../../examples/tools/weather.toml"));
         run(&arguments).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::agent::{AgentSpec, AnswerFormat};
+use djinn_core::agent::{AgentSpec, AnswerFormat, CallBefore};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{MessageId, Path, RunId};
 use djinn_core::input::Input;
@@ -27,7 +27,7 @@ pub(crate) fn writer() -> AgentSpec {
     AgentSpec {
         name: "report_tool".to_owned(),
         tools: Vec::new(),
-        before: vec!["collect".to_owned()],
+        before: vec![CallBefore::Name("collect".to_owned())],
         after: Some("render".to_owned()),
         answer: AnswerFormat::File,
         max_steps: 4,
