@@ -40,7 +40,7 @@ BREAKAGES = {
          "Agent: VpcConfig"),
     ],
     rules.settings_are_said_in_the_folder: [
-        ("  AuthType:\n", "  MaxSteps:\n    Type: Number\n    Default: 40\n  AuthType:\n", "parameters, more than"),
+        ("  AuthType:\n", "  MaxSteps:\n    Type: Number\n    Default: 40\n  MaxCalls:\n    Type: Number\n    Default: 40\n  AuthType:\n", "parameters, more than"),
         ('Default: "@config"', 'Default: ""', "parameter Config"),
         ("DJINN_CONFIG: !Ref Config", 'DJINN_CONFIG: ""', "Executor: Environment.Variables.DJINN_CONFIG"),
         ("DJINN_AUTH:", "DJINN_LIMITS__MAX_STEPS: 9\n          DJINN_AUTH:", "DJINN_LIMITS__MAX_STEPS overrides"),
