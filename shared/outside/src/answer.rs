@@ -123,6 +123,30 @@ pub enum ToolProblemCode {
     BrokenFile,
 }
 
+impl ToolProblemCode {
+    /// Returns true if the server may have done what the request asks: its answer was lost, or is unreadable.
+    #[must_use]
+    pub fn may_be_done(self) -> bool {
+        match self {
+            Self::TooSlow
+            | Self::TooLarge
+            | Self::Protocol
+            | Self::NotJson
+            | Self::NoResult
+            | Self::Unsupported
+            | Self::BrokenFile => true,
+            Self::Changed
+            | Self::Arguments
+            | Self::KeyMissing
+            | Self::Address
+            | Self::Unreachable
+            | Self::Redirect
+            | Self::Status
+            | Self::Reported => false,
+        }
+    }
+}
+
 /// The rules of a file for answers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ResultRules {

@@ -94,13 +94,12 @@ impl<F: Files + Send + Sync> OutsideTool<F> {
         }
     }
 
-    /// Returns the failure of a call. A call that must not be repeated is uncertain if its answer was lost.
+    /// Returns the failure of a call. A call that must not be repeated is uncertain unless it did nothing.
     fn explain(&self, context: &ToolContext, problem: &ToolProblem) -> ToolError {
-        let is_lost = matches!(problem.code, ToolProblemCode::TooSlow | ToolProblemCode::Protocol);
         match problem.code {
             ToolProblemCode::Changed => fail(ToolFailure::Changed, String::new()),
             ToolProblemCode::Arguments => fail(ToolFailure::BadArguments, problem.detail.clone()),
-            _ if is_lost && self.tool.effect == EffectClass::Once => {
+            code if code.may_be_done() && self.tool.effect == EffectClass::Once => {
                 fail(ToolFailure::Uncertain, String::new())
             }
             code => {

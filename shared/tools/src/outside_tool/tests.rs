@@ -205,6 +205,8 @@ async fn a_failed_call_is_an_error_for_the_model() {
         (problem(ToolProblemCode::Arguments, None, "no"), ToolFailure::BadArguments, "no"),
         (problem(ToolProblemCode::TooSlow, None, ""), ToolFailure::Uncertain, ""),
         (problem(ToolProblemCode::Protocol, None, ""), ToolFailure::Uncertain, ""),
+        (problem(ToolProblemCode::TooLarge, None, ""), ToolFailure::Uncertain, ""),
+        (problem(ToolProblemCode::NotJson, None, ""), ToolFailure::Uncertain, ""),
         (
             problem(ToolProblemCode::Unreachable, None, ""),
             ToolFailure::Error,
