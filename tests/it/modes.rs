@@ -151,7 +151,11 @@ async fn joyagent_selects_a_mode_by_the_number_in_its_file() {
     let unknown = world.post("/AutoAgent", &json!({"query": QUESTION, "agentType": 8})).await;
     assert_eq!((unknown.status, &unknown.json()["field"]), (400, &json!("agentType")));
     let message = unknown.json()["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("5 (ReAct), 7 (Analyst), 3 (Plan-Solve) and 4 (Router)"), "{message}");
+    assert!(
+        message
+            .contains("5 (ReAct), 7 (Analyst), 1 (Comprehensive), 3 (Plan-Solve) and 4 (Router)"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

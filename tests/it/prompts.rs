@@ -150,11 +150,12 @@ fn the_readme_lists_what_each_template_uses_and_nothing_else() {
 /// Values for all that a row lists; texts are `text`.
 fn values(row: &Row, text: &str, items: usize) -> Value {
     let says = row.says();
-    let item: Value = says.members.iter().map(|member| (member.clone(), json!(text))).collect();
     let lists = [
         "agents",
+        "answers",
         "arguments",
         "before",
+        "evidence",
         "files",
         "history",
         "links",
@@ -165,6 +166,14 @@ fn values(row: &Row, text: &str, items: usize) -> Value {
         "tools",
         "unread",
     ];
+    let leaf: Value = says.members.iter().map(|member| (member.clone(), json!(text))).collect();
+    let has_lists =
+        |member: &String| says.variables.contains("answers") && lists.contains(&member.as_str());
+    let member = |name: &String| {
+        let value = if has_lists(name) { json!([leaf]) } else { json!(text) };
+        (name.clone(), value)
+    };
+    let item: Value = says.members.iter().map(member).collect();
     let value = |name: &String| {
         if lists.contains(&name.as_str()) && !says.members.is_empty() {
             json!(vec![item.clone(); items])

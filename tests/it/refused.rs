@@ -106,7 +106,13 @@ async fn a_question_of_64_kb_is_not_too_long() {
 async fn agents_modes_and_styles_that_do_not_exist() {
     let world = World::start().await;
     let rows = [
-        (Protocol::Raw, "agentType", json!(0), "unknown_agent", "5 (ReAct), 3 (Plan-Solve)"),
+        (
+            Protocol::Raw,
+            "agentType",
+            json!(0),
+            "unknown_agent",
+            "5 (ReAct), 1 (Comprehensive), 3 (Plan-Solve)",
+        ),
         (Protocol::Raw, "agentType", json!("6"), "unknown_agent", "5 (ReAct)"),
         (Protocol::Raw, "agentType", json!("react"), "invalid_field", "whole number"),
         (Protocol::Raw, "isStream", json!("no"), "invalid_field", "true or false"),

@@ -156,8 +156,8 @@ where
 /// serves only other paths.
 #[must_use]
 pub fn is_own_path(path: &str) -> bool {
-    const OWN: [&str; 9] =
-        ["AutoAgent", "api", "data", "modes", "respond", "runs", "sessions", "v1", "web"];
+    const OWN: [&str; 10] =
+        ["AutoAgent", "api", "data", "modes", "respond", "runs", "sessions", "tools", "v1", "web"];
     let first = path.split('/').nth(1).unwrap_or_default();
     OWN.contains(&first)
 }
