@@ -212,9 +212,9 @@ fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
         ),
         (
             json!({}),
-            json!({"critic": "b"}),
-            "fallback.critic is not a role; there are react, summary, planner, executor, compactor, \
-             employees, report, search, code, router, analysis, data",
+            json!({"judge": "b"}),
+            "fallback.judge is not a role; there are react, summary, planner, executor, compactor, \
+             employees, report, search, code, router, critic, second, analysis, data",
         ),
     ] {
         assert_eq!(wrong(roles, fallback), problem);
