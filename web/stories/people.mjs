@@ -5,6 +5,12 @@ import { Gate } from "./model.mjs";
 import { ask, askMe, card, conversation, decide, ended, stop } from "./steps.mjs";
 import { System } from "./system.mjs";
 
+/** Chooses the mode that plans. */
+async function choosePlan(page) {
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await page.getByRole("menuitemradio", { name: "Plan", exact: true }).click();
+}
+
 export const PEOPLE = {
   async question_of_the_model_is_answered_in_words({ page, model, system }) {
     const questions = ["Which metal?", "In which currency?"];
@@ -89,7 +95,7 @@ export const PEOPLE = {
     model.on("Three metals", { tool: "planning", arguments: create });
     model.on("look at tin", gate, "Tin is cheap.");
     await page.goto(system.url);
-    await page.getByText("Plan", { exact: true }).first().click();
+    await choosePlan(page);
     await ask(page, "Three metals");
     await gate.reached;
     await page.getByRole("complementary").getByRole("button", { name: "Edit plan" }).click();
@@ -124,7 +130,7 @@ export const PEOPLE = {
     model.on("Prices of two metals", { tool: "planning", arguments: { command: "finish" } });
     model.on("Prices of two metals", "Gold is dear, silver is 30 euros.");
     await page.goto(system.url);
-    await page.getByText("Plan", { exact: true }).first().click();
+    await choosePlan(page);
     await ask(page, "Prices of two metals");
     await gate.reached;
     const panel = page.getByRole("complementary");

@@ -27,7 +27,8 @@ export function ModeChoice(): ReactNode {
     ? mode
     : (choices.find((choice) => choice.is_default)?.name ?? "react");
   const title = (name: string, fallback: string): string => (isKnown(name) ? words.input.modes[name] : fallback);
-  if (choices.length > FEW_MODES) {
+  // Until the modes are known, the control keeps the form that it has with the shipped modes.
+  if (modes.length === 0 || choices.length > FEW_MODES) {
     return (
       <MenuProvider values={{ mode: current }} setValues={(values) => actions.setDraft({ mode: String(values.mode) })}>
         <MenuButton className={styles.option}>
