@@ -107,10 +107,10 @@ function AmountView({ amount, words }: { amount: Amount; words: Words }): ReactN
 
 function LaneRow({ run, lane, words }: { run: Run; lane: Lane; words: Words }): ReactNode {
   const { input_tokens, output_tokens, micro_usd } = lane.usage;
-  const depth = lane.path === "" ? 0 : lane.path.split(".").length / 2;
+  const isBelowAnother = lane.parent !== null && lane.parent !== "";
   return (
     <tr>
-      <th scope="row" className={depth > 1 ? styles.deep : undefined}>
+      <th scope="row" className={isBelowAnother ? styles.deep : undefined}>
         {lane.path === "" ? words.usage.self : laneName(run, lane.path, words)}
       </th>
       <td>{formatTokens(input_tokens + output_tokens)}</td>
