@@ -215,7 +215,7 @@ async fn measure_many() -> Result<Figure> {
     for _ in 0..ROUNDS {
         for (calls_agents, sample) in [true, false].into_iter().zip(&mut samples) {
             let bench = Bench::start(plan_script(calls_agents)).await?;
-            let mut stream = bench.client.clone().with_plan_mode().open_stream().await?;
+            let mut stream = bench.client.clone().with_mode("plan_solve").open_stream().await?;
             sample.add(stream.read_to_end().await?.whole);
             bench.backend.check_expected()?;
             let (heard, expected) =

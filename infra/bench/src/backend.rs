@@ -97,7 +97,7 @@ impl BackendAddress {
             "provider": "openai", "model": "scripted", "base_url": self.model,
             "max_input_tokens": 10_000_000,
         });
-        json!({"models": {"scripted": model}}).to_string()
+        json!({"models": {"scripted": model}, "roles": {"second": "scripted"}}).to_string()
     }
 }
 

@@ -62,9 +62,9 @@ impl BenchClient {
         Ok(Self { http, url, mode: "react" })
     }
 
-    /// Returns the client with questions in plan mode.
-    pub(crate) fn with_plan_mode(self) -> Self {
-        Self { mode: "plan_solve", ..self }
+    /// Returns the client with questions in this mode. The default is `react`.
+    pub(crate) fn with_mode(self, mode: &'static str) -> Self {
+        Self { mode, ..self }
     }
 
     /// Asks a question, and reads the stream to the end.
@@ -143,6 +143,12 @@ impl RunStream {
             ensure!(self.read_piece().await?, "the stream ended after {} previews", self.previews);
         }
         Ok(())
+    }
+
+    /// Reads until the first delta of text. Returns the time since the question.
+    pub(crate) async fn read_first_text(&mut self) -> Result<Duration> {
+        self.read_previews(1).await?;
+        Ok(self.asked_at.elapsed())
     }
 
     /// Reads until this number of entries has arrived.

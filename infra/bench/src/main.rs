@@ -3,7 +3,7 @@
 //! `djinn-bench --agent PATH [--json]` prints every figure beside its target. PATH is the shipped agent
 //! function, with executor and gateway in the same folder. `--gateway PATH` measures only the gateway.
 //! `--speed`, `--cpu`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`,
-//! `--web`, `--people` and `--streams` are for profilers. `djinn-bench stores` and
+//! `--web`, `--modes`, `--people` and `--streams` are for profilers. `djinn-bench stores` and
 //! `djinn-bench agent URL URL URL` are the separate processes of [`memory`].
 
 mod agent_server;
@@ -22,6 +22,7 @@ mod journal;
 mod looks;
 mod many_children;
 mod memory;
+mod modes;
 mod note;
 mod parts;
 mod people;
@@ -43,7 +44,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::{Figure, Report};
 
-const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --gateway PATH | --people | --streams";
+const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --gateway PATH | --modes | --people | --streams";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -97,6 +98,7 @@ async fn run_command(words: &[&str]) -> Result<()> {
         ["--gateway", gateway] => {
             print_figures(gateway_function::measure_gateway(Path::new(gateway)).await?);
         }
+        ["--modes"] => print_figures(modes::measure_modes().await?),
         ["--people"] => print_figures(people::measure_people().await?),
         ["--streams"] => {
             let figure = streams::measure_streams(streams::STREAMS).await?;
@@ -139,10 +141,11 @@ async fn measure_all(agent: &Path) -> Result<Report> {
     terminal::print_note("8/13 what a driver does while a model writes (20 s)");
     figures.extend(driver_load::measure_driver_load().await.context("beside")?);
     figures.extend([loading, joining]);
-    terminal::print_note("9/13 plans and agents");
+    terminal::print_note("9/13 plans, agents and modes");
     figures.extend(plan::measure_plans().await.context("plans")?);
     figures.extend(many_children::measure_many_children().await.context("a thousand tasks")?);
     figures.extend(agents::measure_agents().await.context("agents")?);
+    figures.extend(modes::measure_modes().await.context("modes")?);
     terminal::print_note("10/13 code");
     figures.extend(sandbox::measure_sandbox().await.context("code")?);
     terminal::print_note("11/13 the web, and the gateway function");

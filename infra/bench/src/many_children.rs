@@ -64,7 +64,7 @@ impl DriverCost {
         let words: Vec<&str> =
             std::iter::once(agent_server::PROCESS).chain(urls.iter().map(String::as_str)).collect();
         let mut driver = ChildProcess::start(&words).await?;
-        let client = BenchClient::new(driver.first_line().to_owned())?.with_plan_mode();
+        let client = BenchClient::new(driver.first_line().to_owned())?.with_mode("plan_solve");
         let (invocations, received) = mpsc::unbounded_channel();
         let executor = tokio::spawn(run_executor(
             executor_world(&BackendAddress::from_parts(urls))?,

@@ -39,7 +39,7 @@ pub(crate) async fn measure_plans() -> Result<Vec<Figure>> {
 async fn measure_dispatch() -> Result<Figure> {
     let backend = Backend::start(plan_script(3, 1, Duration::ZERO)).await?;
     let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
-    let client = BenchClient::new(agent.url())?.with_plan_mode();
+    let client = BenchClient::new(agent.url())?.with_mode("plan_solve");
     let mut sample = Sample::default();
     for nth in 0..WARM_UP + DISPATCHES {
         let mut stream = client.open_stream().await?;
@@ -66,7 +66,7 @@ async fn measure_dispatch() -> Result<Figure> {
 async fn measure_wall_time() -> Result<Figure> {
     let backend = Backend::start(plan_script(TASKS, 0, WORK)).await?;
     let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
-    let client = BenchClient::new(agent.url())?.with_plan_mode();
+    let client = BenchClient::new(agent.url())?.with_mode("plan_solve");
     let mut stream = client.open_stream().await?;
     let began = Instant::now();
     stream.read_to_end().await?;
@@ -109,7 +109,7 @@ const INVOCATION: f64 = 0.2;
 async fn measure_costs() -> Result<Vec<Figure>> {
     let backend = Backend::start(plan_script(3, 1, Duration::ZERO)).await?;
     let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
-    let client = BenchClient::new(agent.url())?.with_plan_mode();
+    let client = BenchClient::new(agent.url())?.with_mode("plan_solve");
     // A warm-up opens connections and checks the bucket.
     client.run_question().await?;
     drop(agent.aws().request_counter().take_counts());

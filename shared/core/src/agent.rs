@@ -241,6 +241,14 @@ impl AgentSpec {
         self.tools.iter().any(|tool| tool == VERDICT_TOOL)
     }
 
+    /// Returns the number of agents that a user's run of this agent has turns and tool calls for: the agent itself
+    /// and, if it gives a verdict, the agents in `before`.
+    #[must_use]
+    pub fn ensemble_size(&self) -> u32 {
+        let others = if self.gives_verdict() { self.before.len() } else { 0 };
+        u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
     /// Returns the tool choice of a turn. The last turn is free for the answer: the model need not call a tool,
     /// and cannot if no closing call follows.
     #[must_use]

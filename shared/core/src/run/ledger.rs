@@ -3,6 +3,7 @@
 //! If the settings allow human requests, a run that has used up its tokens or money offers an extension of
 //! the size of its budget. A child leaves the offer to its run.
 
+use crate::agent::AgentSpec;
 use crate::budget::{Budget, BudgetShare, Spending, Usage, format_dollars};
 use crate::effect::Effect;
 use crate::error_code::{ErrorCode, Failure};
@@ -57,11 +58,15 @@ impl Ledger {
     /// Returns the budget of the run and its children, including top-ups.
     pub(super) fn budget(&self, spec: &RunSpec) -> Budget {
         let settings = &spec.settings;
-        let (steps, tool_calls) = if spec.child.is_none() && spec.machine().has_plan() {
+        let Budget { steps, tool_calls, .. } = settings.budget;
+        let (steps, tool_calls) = match &spec.child {
+            Some(_) => (steps, tool_calls),
             // Each child counts its own tool calls.
-            (settings.plan.max_run_turns, u32::MAX)
-        } else {
-            (settings.budget.steps, settings.budget.tool_calls)
+            None if spec.machine().has_plan() => (settings.plan.max_run_turns, u32::MAX),
+            None => {
+                let agents = spec.agent().map_or(1, AgentSpec::ensemble_size);
+                (steps.saturating_mul(agents), tool_calls.saturating_mul(agents))
+            }
         };
         let money = settings.budget.micro_usd;
         Budget {

@@ -8,9 +8,11 @@ use crate::request::{MessageRole, RecordedRequest};
 use crate::response::ScriptedResponse;
 
 const PLANNING: &str = "planning";
+const VERDICT: &str = "give_verdict";
 
 /// The size of a plan of the benchmark model. The planner creates all steps at once, without dependencies,
-/// and finishes after the last step.
+/// and finishes after the last step. Agents without a plan work like tasks, and the critic of three agents
+/// chooses the answer A.
 #[derive(Debug, Clone)]
 pub struct PlanBench {
     /// The steps of the plan, all ready at once.
@@ -40,6 +42,11 @@ pub(crate) fn respond(bench: &PlanBench, request: &RecordedRequest) -> ScriptedR
             PLANNING,
             json!({"command": "create", "title": "Parts", "steps": steps, "depends_on": waits_for}),
         );
+    }
+    if request.offers_tool(VERDICT) {
+        let scores = ["A", "B", "C"]
+            .map(|letter| json!({"letter": letter, "score": 50, "reason": "As good."}));
+        return ScriptedResponse::default().call(VERDICT, json!({"scores": scores, "choice": "A"}));
     }
     if request.text().contains("$$$") {
         return ScriptedResponse::default().reply("All is done.");
