@@ -1,15 +1,16 @@
 //! Modes: what the router and the critic add to the agents behind them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use djinn_scripted::{Script, ScriptedResponse};
+use djinn_runtime::port::outside::DisabledOutside;
+use djinn_scripted::{Bench, PlanBench, Script, ScriptedResponse};
 
 use crate::agent_server::{AgentOptions, AgentServer};
 use crate::backend::Backend;
 use crate::client::BenchClient;
 use crate::figure::{Figure, FigureLimit};
-use crate::plan::plan_script;
 use crate::sample::Sample;
 
 /// Runs of each mode, in turns, after a warm-up.
@@ -25,6 +26,12 @@ pub(crate) async fn measure_modes() -> Result<Vec<Figure>> {
     Ok(vec![measure_router().await?, measure_ensemble().await?])
 }
 
+/// Returns the options of an agent with all shipped modes and without the web.
+fn with_modes() -> AgentOptions {
+    let web = Arc::new(DisabledOutside("no web".to_owned()));
+    AgentOptions { web: Some(web), ..AgentOptions::default() }
+}
+
 /// Compares the first text of direct answers of 200 words.
 async fn measure_router() -> Result<Figure> {
     let script = Script::default();
@@ -33,7 +40,7 @@ async fn measure_router() -> Result<Figure> {
         move |_: &_| ScriptedResponse::default().deltas(words()).delta_chars(usize::MAX).at_once();
     script.on_request(|_| true).respond_with(answer).always();
     let backend = Backend::start(script).await?;
-    let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let agent = AgentServer::start(&backend.address(), with_modes()).await?;
     let client = BenchClient::new(agent.url())?;
     let (react, router) = (client.clone(), client.with_mode("router"));
     let (mut react_times, mut router_times) = (Sample::default(), Sample::default());
@@ -63,8 +70,10 @@ async fn measure_router() -> Result<Figure> {
 
 /// Compares three agents and a critic that replies at once with the slowest of the three, a planned run.
 async fn measure_ensemble() -> Result<Figure> {
-    let backend = Backend::start(plan_script(3, CALLS, WORK)).await?;
-    let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let Bench { tool, arguments, .. } = Bench::default();
+    let bench = PlanBench { steps: 3, calls: CALLS, work: WORK, tool, arguments };
+    let backend = Backend::start(Script::plan_bench(bench)).await?;
+    let agent = AgentServer::start(&backend.address(), with_modes()).await?;
     let client = BenchClient::new(agent.url())?;
     let (plan, ensemble) =
         (client.clone().with_mode("plan_solve"), client.with_mode("comprehensive"));
