@@ -125,12 +125,12 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
             ToolReading::Failed(problem) => ToolAnswer::Failed(problem),
             ToolReading::Interrupted(interrupt) => ToolAnswer::Interrupted(interrupt),
             ToolReading::Done { content, file } => {
-                let file = match file {
-                    Some(file) => self.fetch_file(file).await.map(Some),
-                    None => Ok(None),
+                let files = match file {
+                    Some(file) => self.fetch_file(file).await.map(|file| vec![file]),
+                    None => Ok(Vec::new()),
                 };
-                match file {
-                    Ok(file) => ToolAnswer::Done { text: content.into_text(), file },
+                match files {
+                    Ok(files) => ToolAnswer::Done { text: content.into_text(), files },
                     Err(detail) => fail_with(ToolProblemCode::BrokenFile, status, detail),
                 }
             }

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
+use reqwest::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+};
 use reqwest::{Client, Method, Response, redirect, retry};
 
 use crate::body::{ContentCoding, DecodedBody, RawBody};
@@ -15,6 +17,7 @@ use crate::places::Places;
 use crate::redirect::Hop;
 use crate::resolver::{Lookup, NoPublicAddress, PublicResolver, SystemLookup};
 use crate::settings::{EgressLimits, EgressSettings};
+use crate::stream::EgressStream;
 use crate::url_rules::{refuse_url, shorten_url};
 
 /// Idle lifetime of a connection. Short, so that a function resumed after a freeze finds few broken
@@ -117,6 +120,28 @@ impl Egress {
         }
     }
 
+    /// Sends a request and returns as soon as the head of the response is there, with any status. The first
+    /// redirect is the response. The request's timeout ends with the head; see [`EgressStream::next_chunk`].
+    ///
+    /// # Errors
+    /// Returns [`EgressError`] if there is no head within the limits, or if the body is compressed.
+    pub async fn open(&self, request: EgressRequest) -> Result<EgressStream, EgressError> {
+        let limits = self.settings.limits();
+        let max_bytes = request.max_bytes.min(limits.body_bytes);
+        let time_limit = request.time_limit.unwrap_or(limits.total_time).min(limits.total_time);
+        let mut hop = Hop::new(&self.settings, request)?;
+        hop.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let host = hop.host().to_owned();
+        let head = async {
+            let place = self.places.take_place(hop.host()).await;
+            Ok::<_, EgressError>((place, self.send_hop(&hop).await?))
+        };
+        let result = tokio::time::timeout(time_limit, head).await;
+        let (place, response) =
+            result.map_err(|_| EgressError::TooSlow { host: host.clone() })??;
+        EgressStream::new(response, host, max_bytes, place)
+    }
+
     async fn follow_hops(
         &self,
         first: Hop,
@@ -209,7 +234,7 @@ async fn read_response(
 }
 
 /// Returns a header as text, unless longer than the maximum.
-fn find_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+pub(crate) fn find_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let value = headers.get(name).filter(|value| value.len() <= MAX_HEADER_BYTES)?;
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
@@ -220,7 +245,7 @@ fn find_refusal(error: &reqwest::Error) -> Option<NoPublicAddress> {
     refusal.copied()
 }
 
-fn describe_failure(error: &reqwest::Error, host: &str) -> EgressError {
+pub(crate) fn describe_failure(error: &reqwest::Error, host: &str) -> EgressError {
     let host = host.to_owned();
     let deepest = causes(error).last().map_or_else(|| error.to_string(), ToString::to_string);
     let why = shorten_url(&deepest);

@@ -2,7 +2,7 @@
 //!
 //! Models choose the targets, under the influence of untrusted text. So the parsed host decides
 //! (`url_rules.rs`), and our own resolver returns only public addresses (`resolver.rs`). Every redirect is
-//! checked like a first URL (`redirect.rs`). All resources have a limit: decoded bytes (`body.rs`), time,
+//! checked like a first URL (`redirect.rs`). All resources have a limit: decoded bytes (`body.rs`, `stream.rs`), time,
 //! hops and concurrent connections (`places.rs`).
 
 mod address;
@@ -14,6 +14,7 @@ mod places;
 mod redirect;
 mod resolver;
 mod settings;
+mod stream;
 mod url_rules;
 
 pub use address::{AddressRange, find_range, is_public};
@@ -22,5 +23,6 @@ pub use error::{AddressProblem, EgressError};
 pub use message::{EgressRequest, EgressResponse, HttpMethod, MAX_BODY_BYTES};
 pub use resolver::{Lookup, PublicResolver, SystemLookup};
 pub use settings::{EgressLimits, EgressSettings, SettingsError};
+pub use stream::EgressStream;
 pub use url::Url;
 pub use url_rules::MAX_URL_BYTES;

@@ -7,10 +7,10 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// The log levels of third-party crates. `genai` logs models' texts, so it is off.
+/// The log levels of third-party crates. `genai` and `rmcp` log texts of models and servers, so they are off.
 const OTHERS: &str = "genai=off,aws_config=warn,aws_runtime=warn,aws_sdk_dynamodb=warn,\
 aws_sdk_lambda=warn,aws_sdk_s3=warn,aws_sdk_scheduler=warn,aws_smithy_runtime=warn,dynoxide=error,h2=warn,\
-hyper=warn,hyper_util=warn,reqwest=warn,rustls=warn,s3s=warn,s3s_fs=warn";
+hyper=warn,hyper_util=warn,reqwest=warn,rmcp=off,rustls=warn,s3s=warn,s3s_fs=warn";
 
 /// Starts logging to `writer` at `level` (default `info`; `debug` logs the start of effects). No effect if
 /// logging is already started.

@@ -77,7 +77,7 @@ impl<F: Files + Send + Sync> OutsideTool<F> {
         };
         let session = OutsideContext { session: context.session.clone() };
         match self.ports.outside.call_tool(&session, job).await {
-            Ok(ToolAnswer::Done { text, file }) => self.to_output(context, text, file).await,
+            Ok(ToolAnswer::Done { text, files }) => self.to_output(context, text, files).await,
             Ok(ToolAnswer::Interrupted(interrupt)) => Err(ToolError::Interrupted(interrupt)),
             Ok(ToolAnswer::Failed(problem)) => Err(self.explain(context, &problem)),
             Err(OutsideError::Unavailable(why)) if self.tool.effect == EffectClass::Once => {
@@ -114,27 +114,24 @@ impl<F: Files + Send + Sync> OutsideTool<F> {
         &self,
         context: &ToolContext,
         text: String,
-        file: Option<ToolAnswerFile>,
+        files: Vec<ToolAnswerFile>,
     ) -> Result<ToolOutput, ToolError> {
-        let saved = match file {
-            Some(file) => Some(self.save_file(context, file).await?),
-            None => None,
-        };
-        let note = saved.as_ref().map(|file| {
+        let mut saved: Vec<ProductFile> = Vec::new();
+        for file in files {
+            saved.push(self.save_file(context, file).await?);
+        }
+        let notes = saved.iter().map(|file| {
             let values = json!({"name": file.name, "size": file.size, "taken": ""});
             self.ports.prompts.render(context.language, prompt::FILE_WRITTEN, values)
         });
-        let text = match note {
-            Some(note) if text.is_empty() => note,
-            Some(note) => format!("{note}\n\n{text}"),
-            None if text.trim().is_empty() => {
-                self.ports.prompts.render(context.language, prompt::OUTSIDE_EMPTY, ())
-            }
-            None => text,
+        let parts: Vec<String> = notes.chain((!text.trim().is_empty()).then_some(text)).collect();
+        let text = if parts.is_empty() {
+            self.ports.prompts.render(context.language, prompt::OUTSIDE_EMPTY, ())
+        } else {
+            parts.join("\n\n")
         };
-        let files: Vec<ProductFile> = saved.into_iter().collect();
-        let images = files.iter().filter(|file| RequestImage::can_show(file)).cloned().collect();
-        Ok(ToolOutput { files, images, ..ToolOutput::from_text(text) })
+        let images = saved.iter().filter(|file| RequestImage::can_show(file)).cloned().collect();
+        Ok(ToolOutput { files: saved, images, ..ToolOutput::from_text(text) })
     }
 
     /// Stores a returned file under its name, with the ending of its media type.

@@ -9,13 +9,14 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("djinn-inflate", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
     ("djinn-schema", &["djinn-text"]),
     ("djinn-settings", &["djinn-text"]),
     ("djinn-egress", &["djinn-inflate"]),
+    ("djinn-mcp", &["djinn-egress"]),
     ("djinn-core", &["djinn-messages", "djinn-text"]),
     ("djinn-agents", &["djinn-core", "djinn-text"]),
     ("djinn-outside", &["djinn-core", "djinn-settings", "djinn-text"]),
@@ -67,6 +68,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "djinn-aws",
             "djinn-core",
             "djinn-egress",
+            "djinn-mcp",
             "djinn-messages",
             "djinn-model",
             "djinn-outside",

@@ -178,7 +178,8 @@ async fn a_key_goes_to_its_server_alone_and_comes_back_in_no_answer() {
     );
     assert!(!format!("{answer:?}").contains(CANARY));
     let answer = tools.call_url(&site.url("/file"), "file.url = \"/url\"").await;
-    let ToolAnswer::Done { file: Some(file), .. } = &answer else { panic!("{answer:?}") };
+    let ToolAnswer::Done { files, .. } = &answer else { panic!("{answer:?}") };
+    let [file] = &**files else { panic!("{answer:?}") };
     assert_eq!(
         (file.content.as_slice(), file.media_type.as_deref()),
         (b"png".as_slice(), Some("image/png"))
@@ -434,7 +435,8 @@ async fn a_file_within_an_answer_is_returned_as_bytes() {
     let result =
         "file.base64 = \"/image\"\nfile.name = \"chart.png\"\nfile.media_type = \"image/png\"";
     let answer = tools.call_url(&site.url("/"), result).await;
-    let ToolAnswer::Done { text, file: Some(file) } = &answer else { panic!("{answer:?}") };
+    let ToolAnswer::Done { text, files } = &answer else { panic!("{answer:?}") };
+    let [file] = &**files else { panic!("{answer:?}") };
     assert_eq!(text, r#"{"title":"Chart","image":"chart.png"}"#);
     assert_eq!((file.name.as_str(), file.content.as_slice()), ("chart.png", b"png".as_slice()));
 }

@@ -81,7 +81,7 @@ async fn tools_are_called_by_the_function_with_keys_and_may_answer_at_length() {
         idempotency_key: "k".to_owned(),
     };
     let answer = gateway.call_tool(&context(), job.clone()).await.unwrap();
-    assert_eq!(answer, ToolAnswer::Done { text: "sunny".to_owned(), file: None });
+    assert_eq!(answer, ToolAnswer::Done { text: "sunny".to_owned(), files: Vec::new() });
     let requests = http.take_requests();
     assert!(requests[0].uri().ends_with("/functions/call/invocations"), "{}", requests[0].uri());
     assert_eq!(requests[0].headers().get("x-amz-tenant-id"), Some("t"));

@@ -19,4 +19,5 @@ mod redirects;
 mod server;
 mod settings;
 mod spellings;
+mod streams;
 mod world;

@@ -141,7 +141,7 @@ async fn call(
 }
 
 fn done(text: &str, file: Option<ToolAnswerFile>) -> Result<ToolAnswer, OutsideError> {
-    Ok(ToolAnswer::Done { text: text.to_owned(), file })
+    Ok(ToolAnswer::Done { text: text.to_owned(), files: file.into_iter().collect() })
 }
 
 #[tokio::test]

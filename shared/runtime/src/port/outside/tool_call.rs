@@ -29,9 +29,9 @@ pub enum ToolAnswer {
     Done {
         /// The text for the model. Anybody may have written the content.
         text: String,
-        /// The file of the result.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        file: Option<ToolAnswerFile>,
+        /// The files of the result.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<ToolAnswerFile>,
     },
     /// The call failed.
     Failed(ToolProblem),
