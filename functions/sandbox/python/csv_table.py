@@ -56,17 +56,18 @@ class CsvTable:
             raise Unreadable("too_large")
         self.skipped = find_header(sample, self.width)
         self._find_short_header(sample)
-        records = self._read(text)
+        records = self.read(text)
         self.header = next(itertools.islice(records, self.skipped, None), [])
         self._count(records)
 
-    def _read(self, text, separator=None):
+    def read(self, text, separator=None):
+        """Returns an iterator over the records of a text, with the separator of this table by default."""
         quoting = csv.QUOTE_MINIMAL if self.has_quotes else csv.QUOTE_NONE
         return csv.reader(io.StringIO(text, newline=""), delimiter=separator or self.separator, quoting=quoting)
 
     def _find_separator(self, text):
         head = text[:_SAMPLE_CHARACTERS]
-        samples = {mark: list(itertools.islice(self._read(head, mark), _SAMPLE_RECORDS)) for mark in ",;\t|"}
+        samples = {mark: list(itertools.islice(self.read(head, mark), _SAMPLE_RECORDS)) for mark in ",;\t|"}
         best = max(samples, key=lambda mark: _regularity(samples[mark]))
         return best, samples[best]
 

@@ -54,6 +54,9 @@ _FIRST_USER, _USERS = 61_184, 4_000
 _SYSTEM_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo",
                    "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/zero")
 
+# The limits of a control group, for jobs that count processors by them.
+CGROUP_PLACES = ("/proc/self/cgroup", "/sys/fs/cgroup")
+
 
 class JailError(Exception):
     """A wall could not be set up. No foreign code may run."""
@@ -201,7 +204,9 @@ def _restrict_files(version, writable, readable):
         _allow_beneath(ruleset, path, rights & ~_NOT_IN_JOB)
     _allow_beneath(ruleset, "/dev/null", _READ_FILE | _WRITE_FILE)
     for path in readable:
-        _allow_beneath(ruleset, path, _READ)
+        # In a private root, control groups have no path.
+        if os.path.exists(path):
+            _allow_beneath(ruleset, path, _READ)
     kernel.call("landlock_restrict_self", ruleset, 0)
     os.close(ruleset)
 

@@ -28,8 +28,9 @@ class Descriptors:
             setattr(self, name, descriptor)
 
 
-def run_job(number, seconds, descriptors, greeting):
-    """Runs a job in the calling process, which ends with the job. `greeting` is the zygote's greeting."""
+def run_job(number, seconds, descriptors, greeting, reads_cgroup):
+    """Runs a job in the calling process, which ends with the job. `greeting` is the zygote's greeting. With
+    `reads_cgroup`, the job may read the limits of its control group, as DuckDB does."""
     status = UNJAILED
     try:
         _take_standard_streams(descriptors.output)
@@ -44,7 +45,8 @@ def run_job(number, seconds, descriptors, greeting):
         scratch = os.path.join(os.path.dirname(os.getcwd()), "tmp")
         os.environ.clear()
         os.environ.update(HOME=scratch, LANG="C.UTF-8", TZ="UTC", TMPDIR=scratch)
-        jail.lock(greeting.walls, number, seconds, (os.getcwd(), scratch), greeting.readable, greeting.programs,
+        readable = [*greeting.readable, *(jail.CGROUP_PLACES if reads_cgroup else ())]
+        jail.lock(greeting.walls, number, seconds, (os.getcwd(), scratch), readable, greeting.programs,
                   greeting.needs_file_wall)
         # From here on, foreign code may write anything, but cannot claim that it was not jailed.
         os.write(descriptors.value, JAILED)

@@ -73,4 +73,13 @@ def _scale(names, max_edge, max_bytes):
     return {name: scale(name, max_edge, max_bytes) for name in names}
 
 
-_KINDS = {"look": _look, "extract": _extract, "render": _render, "scale": _scale}
+def _read_tables(names):
+    try:
+        from read_tables import read_tables
+    except ModuleNotFoundError:
+        # The archive has no room for DuckDB.
+        return {name: {"tables": [], "notes": [], "problem": "not_installed"} for name in names}
+    return {name: read_tables(name, name) for name in names}
+
+
+_KINDS = {"look": _look, "extract": _extract, "render": _render, "scale": _scale, "read_tables": _read_tables}

@@ -7,7 +7,7 @@ a socket:
 - in, once: `{"programs": [base64 of a seccomp program], "fonts": [paths], "needs_file_wall", "max_landlock",
   "mount_point": path of an empty folder, or null for no private root}`;
 - out, once: `{"walls": {...}}`, see `jail.Walls`;
-- in: `{"job": number, "seconds"}` with the descriptors of `job.Descriptors`, `folder` only without a private root;
+- in: `{"job": number, "seconds", "reads_cgroup"}` with the descriptors of `job.Descriptors`, `folder` only without a private root;
 - out: `{"job", "pid"}` with a descriptor of the child and, with a private root, its folder; or `{"job", "problem"}`;
 - out: `{"job", "status"}` when the child has ended, with the status of `waitpid`.
 
@@ -115,7 +115,7 @@ class Zygote:
         try:
             if self.greeting.walls.private_root:
                 received.append(private_root.create_job_folder())
-            self.fork_child(number, request["seconds"], job.Descriptors(received))
+            self.fork_child(request, job.Descriptors(received))
         except OSError as error:
             self.send({"job": number, "problem": f"{error}"})
         finally:
@@ -123,11 +123,12 @@ class Zygote:
                 os.close(descriptor)
         return True
 
-    def fork_child(self, number, seconds, descriptors):
+    def fork_child(self, request, descriptors):
+        number = request["job"]
         child = os.fork()
         if child == 0:
             self.children.clear()
-            job.run_job(number, seconds, descriptors, self.greeting)
+            job.run_job(number, request["seconds"], descriptors, self.greeting, request["reads_cgroup"])
         process = os.pidfd_open(child)
         sent = [process, descriptors.folder] if self.greeting.walls.private_root else [process]
         self.send({"job": number, "pid": child}, sent)

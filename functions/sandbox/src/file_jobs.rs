@@ -24,21 +24,29 @@ pub(crate) enum SplitJob {
 /// Splits a job with several files into a job per file. Other jobs are not split.
 pub(crate) fn split_job(job: SandboxJob) -> SplitJob {
     let names = match &job.work {
-        SandboxWork::Look { names, .. } | SandboxWork::Scale { names, .. } if names.len() > 1 => {
+        SandboxWork::Look { names, .. }
+        | SandboxWork::Scale { names, .. }
+        | SandboxWork::ReadTables { names }
+            if names.len() > 1 =>
+        {
             names.clone()
         }
         SandboxWork::Python { .. }
         | SandboxWork::Look { .. }
         | SandboxWork::Extract { .. }
         | SandboxWork::Render { .. }
-        | SandboxWork::Scale { .. } => return SplitJob::Whole(job),
+        | SandboxWork::Scale { .. }
+        | SandboxWork::ReadTables { .. } => return SplitJob::Whole(job),
     };
     let SandboxJob { work, mut files, .. } = job;
     let file_jobs = names.into_iter().map(|name| {
         let place = files.iter().position(|file| file.name == name);
         let file = place.map(|place| files.swap_remove(place));
         let mut work = work.clone();
-        if let SandboxWork::Look { names, .. } | SandboxWork::Scale { names, .. } = &mut work {
+        if let SandboxWork::Look { names, .. }
+        | SandboxWork::Scale { names, .. }
+        | SandboxWork::ReadTables { names } = &mut work
+        {
             *names = vec![name.clone()];
         }
         let job = SandboxJob { work, files: file.into_iter().collect(), state: Vec::new() };

@@ -22,7 +22,7 @@ use crate::queue::{JobQueue, QueueFull};
 use crate::running_job::{JobReport, RunningJob, open_channels};
 use crate::scratch::Scratch;
 use crate::walls::Walls;
-use crate::zygote::{Zygote, ZygoteError, ZygoteSettings};
+use crate::zygote::{ChildLimits, Zygote, ZygoteError, ZygoteSettings};
 
 /// Maximum wait of a job in the queue, for calls limited to this wait plus a job's time.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(25);
@@ -174,9 +174,10 @@ impl LocalSandbox {
         job: &SandboxJob,
         seconds: u32,
     ) -> Result<(JobReport, JobFolder), SandboxError> {
-        let fork = match self.fork_job(seconds).await {
+        let limits = ChildLimits { seconds, reads_cgroup: job.work.runs_sql_engine() };
+        let fork = match self.fork_job(limits).await {
             // The zygote ended between two jobs, and the next attempt starts another.
-            Err(JobError::Zygote(ZygoteError::Ended)) => self.fork_job(seconds).await,
+            Err(JobError::Zygote(ZygoteError::Ended)) => self.fork_job(limits).await,
             fork => fork,
         };
         let (running, folder) = fork.map_err(SandboxError::from)?;
@@ -192,7 +193,7 @@ impl LocalSandbox {
     }
 
     /// Forks a child that waits for work, and returns the child's folder.
-    async fn fork_job(&self, seconds: u32) -> Result<(RunningJob, JobFolder), JobError> {
+    async fn fork_job(&self, limits: ChildLimits) -> Result<(RunningJob, JobFolder), JobError> {
         let Workplace { scratch, zygote } = self.open_workplace().await?;
         let (channels, childs) = open_channels()?;
         let own_folder = if zygote.walls().private_root {
@@ -202,7 +203,7 @@ impl LocalSandbox {
         };
         let mut descriptors = childs.descriptors();
         descriptors.extend(own_folder.as_ref().map(|folder| folder.root().as_fd()));
-        let mut child = zygote.fork_child(seconds, &descriptors).await?;
+        let mut child = zygote.fork_child(limits, &descriptors).await?;
         let watched = match &own_folder {
             Some(folder) => Some(Arc::new(folder.root().try_clone()?)),
             None => None,
@@ -212,7 +213,7 @@ impl LocalSandbox {
             (None, Some(root)) => JobFolder::of_private_root(root)?,
             (None, None) => return Err(JobError::Zygote(ZygoteError::Ended)),
         };
-        Ok((RunningJob { child, channels, watched, seconds }, folder))
+        Ok((RunningJob { child, channels, watched, seconds: limits.seconds }, folder))
     }
 }
 

@@ -97,6 +97,15 @@ pub(crate) struct ForkedChild {
     pub(crate) status: oneshot::Receiver<ExitStatus>,
 }
 
+/// The limits of a child.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChildLimits {
+    /// Maximum duration in seconds.
+    pub(crate) seconds: u32,
+    /// True if the child may read the limits of its control group.
+    pub(crate) reads_cgroup: bool,
+}
+
 /// The process of a child. Dropping the value kills the process.
 pub(crate) struct ZygoteChild {
     descriptor: Arc<OwnedFd>,
@@ -154,17 +163,19 @@ impl Zygote {
         self.children.lock().is_none()
     }
 
-    /// Forks a child with a limit of `seconds`. `descriptors` are in the order of `python/job.py`.
+    /// Forks a child with these limits. `descriptors` are in the order of `python/job.py`.
     pub(crate) async fn fork_child(
         &self,
-        seconds: u32,
+        limits: ChildLimits,
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<ForkedChild, ZygoteError> {
         let job = self.children.next_job.fetch_add(1, Ordering::Relaxed);
         let (fork, forked) = oneshot::channel();
         let waiter = Waiter { fork: Some(fork), status: None };
         self.children.lock().as_mut().ok_or(ZygoteError::Ended)?.insert(job, waiter);
-        let request = json!({"job": job, "seconds": seconds}).to_string();
+        let ChildLimits { seconds, reads_cgroup } = limits;
+        let request = json!({"job": job, "seconds": seconds, "reads_cgroup": reads_cgroup});
+        let request = request.to_string();
         match self.socket.send(request.as_bytes(), descriptors).await {
             // The zygote is dead: the receiver learns this once `hand_out` has read the last messages.
             Err(error) if HANGUPS.contains(&error.kind()) => {}

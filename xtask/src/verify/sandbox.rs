@@ -11,7 +11,7 @@ use djinn_local::{prepare_fonts, prepare_python};
 
 use super::built_programs::BuiltPrograms;
 use super::test_process;
-use crate::process::command_output;
+use crate::process::{command_output, run};
 use crate::terminal::print_line;
 use crate::workspace;
 
@@ -23,14 +23,19 @@ const COPY_PYTHON: &str = include_str!("copy_python.py");
 /// The user id of `nobody` on all distributions.
 const NOBODY: u32 = 65_534;
 
-/// Runs attacks, features, documents and stories with the packages of `infra/sandbox/requirements.txt`. As
-/// root, many tests also run as another user.
+/// The modules of Python in the sandbox, and their tests.
+const MODULES: &str = "functions/sandbox/python";
+const TABLE_TESTS: &str = "functions/sandbox/tests/tables";
+
+/// Runs attacks, features, documents and stories with the packages of `infra/sandbox`. As root, many tests also
+/// run as another user.
 pub(super) fn run_tests() -> Result<()> {
     let place = workspace::target_dir().join("sandbox-python");
     let say = |words: &str| print_line(&format!("    {words}"));
     let python = prepare_python(&place, &say).context("the sandbox's tests need a Python")?;
     let fonts = prepare_fonts(&place, &say).context("the sandbox's tests need fonts")?;
     let font_paths = std::env::join_paths(&fonts)?;
+    run_python_tests(&python)?;
     let built = BuiltPrograms::new()?;
     let jail = |words: &[&str]| {
         let words = [&["--ignored", "--nocapture"], words].concat();
@@ -53,6 +58,14 @@ pub(super) fn run_tests() -> Result<()> {
     }
     let mut stories = built.ignored_test_command("tests", "it", &["code::", "report::"])?;
     test_process::run_tests(stories.env(PYTHON, &python).env(FONTS, &font_paths))
+}
+
+/// Runs the tests of Python's modules that read and query tables, outside of the jail.
+fn run_python_tests(python: &Path) -> Result<()> {
+    let mut tests = Command::new(python);
+    tests.args(["-B", "-m", "unittest", "discover", "--start-directory"]);
+    tests.arg(workspace::root().join(TABLE_TESTS));
+    run(tests.env("PYTHONPATH", workspace::root().join(MODULES)))
 }
 
 /// Runs a command's tests as a user without rights, on readable copies.

@@ -30,3 +30,4 @@ mod process;
 mod python;
 mod real_files;
 mod sealed;
+mod tables;

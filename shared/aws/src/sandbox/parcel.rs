@@ -77,9 +77,10 @@ impl Parcel {
         }
         let answer = match work {
             // Such work can create files, possibly large.
-            SandboxWork::Python { .. } | SandboxWork::Render { .. } | SandboxWork::Scale { .. } => {
-                Some(packing.prepare_answer().await?)
-            }
+            SandboxWork::Python { .. }
+            | SandboxWork::Render { .. }
+            | SandboxWork::Scale { .. }
+            | SandboxWork::ReadTables { .. } => Some(packing.prepare_answer().await?),
             SandboxWork::Look { .. } | SandboxWork::Extract { .. } => None,
         };
         let (answer_key, put_answer) = answer.unzip();

@@ -155,6 +155,27 @@ pub enum SandboxWork {
         /// The maximum size of an image, in bytes.
         max_bytes: u64,
     },
+    /// Reads files as typed tables: CSV, JSON, workbooks and Parquet. Each table is a product, a Parquet file
+    /// named by the hash of its content. The value is an object with a [`TablesValue`] for each name.
+    ReadTables {
+        /// The names of files of the job.
+        names: Vec<FileName>,
+    },
+}
+
+impl SandboxWork {
+    /// Returns true if the work runs DuckDB, which reads the limits of its control group.
+    #[must_use]
+    pub fn runs_sql_engine(&self) -> bool {
+        match self {
+            Self::ReadTables { .. } => true,
+            Self::Python { .. }
+            | Self::Look { .. }
+            | Self::Extract { .. }
+            | Self::Render { .. }
+            | Self::Scale { .. } => false,
+        }
+    }
 }
 
 /// The format of a rendered document.
@@ -327,6 +348,80 @@ pub struct ScaleValue {
     pub height: u32,
     /// The products that are the parts of a very long image, in order.
     pub parts: Vec<FileName>,
+}
+
+/// The tables of a file.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct TablesValue {
+    /// The tables: of a workbook, one for each sheet with data.
+    pub tables: Vec<FileTable>,
+    /// Facts about the file that a reader must know.
+    pub notes: Vec<TableNote>,
+    /// The reason for missing tables: `too_large`, `too_many_columns`, `too_slow`, `encrypted`, `broken`,
+    /// `no_document`, `no_table`, `no_text` or `not_installed`; empty if there are tables.
+    pub problem: String,
+}
+
+/// A table of a file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileTable {
+    /// The name of the table in SQL, unique in its file.
+    pub table: String,
+    /// The name of the sheet, in workbooks.
+    pub sheet: Option<String>,
+    /// The name of the product with the data.
+    pub parquet: String,
+    /// The number of rows.
+    pub rows: u64,
+    /// The columns, in the order of the file.
+    pub columns: Vec<TableColumn>,
+    /// Everything that was left out or changed.
+    pub notes: Vec<TableNote>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableColumn {
+    /// The name, unique in the table in any case of letters.
+    pub name: String,
+    /// `integer`, `decimal`, `number`, `date`, `timestamp`, `time`, `boolean` or `text`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The number of missing values.
+    pub nulls: u64,
+    /// The number of distinct values.
+    pub distinct: u64,
+    /// True if each row has another value.
+    pub is_key: bool,
+    /// The least value of a number or time.
+    pub min: Value,
+    /// The greatest value of a number or time.
+    pub max: Value,
+    /// The most frequent values of a column with few values, at most 12.
+    pub samples: Vec<String>,
+    /// The ways in which the texts were read, such as `percent`, `day_first` or `epoch_seconds`.
+    pub readings: Vec<String>,
+    /// The reason for text, such as `leading_zeros` or `day_or_month_first`; may be empty.
+    pub reason: String,
+}
+
+/// A fact about a file that was read as tables.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableNote {
+    /// The kind of the fact, such as `title_rows`, `hidden_sheet` or `not_converted`.
+    pub code: String,
+    /// The number of rows, columns or values.
+    pub count: u64,
+    /// At most five examples.
+    pub examples: Vec<String>,
+    /// The column.
+    pub column: String,
+    /// The name of a sheet or of an encoding, or the reason for text.
+    pub name: String,
 }
 
 /// The reason for which a job was not done.
