@@ -18,7 +18,7 @@ pub(crate) struct CheckArguments {
 }
 
 impl CheckArguments {
-    /// Checks the files, and prints each problem with its file and line.
+    /// Checks the files, and prints each problem and each warning with its file and line.
     ///
     /// # Errors
     /// Returns the number of problems, and an error for a path that is not a folder.
@@ -28,13 +28,15 @@ impl CheckArguments {
             bail!("{} is not a folder", folder.display());
         }
         let djinn = Djinn::new().with_settings_check(djinn_local::check_settings);
-        check_folder(&djinn, folder, tools).or_else(|problems| {
+        let checked = check_folder(&djinn, folder, tools).or_else(|problems| {
             problems.iter().for_each(|problem| print_line(problem));
             match problems.len() {
                 1 => bail!("1 problem"),
                 count => bail!("{count} problems"),
             }
-        })
+        })?;
+        checked.warnings.iter().for_each(|warning| print_line(&format!("warning: {warning}")));
+        Ok(checked)
     }
 }
 
@@ -147,6 +149,15 @@ mod tests {
         assert_eq!(run(&arguments).unwrap_err().to_string(), "4 problems");
         write("tools/weather.toml", include_str!("../../examples/tools/weather.toml"));
         run(&arguments).unwrap();
+        write(
+            "tools/servers/notes.toml",
+            "url = \"http://127.0.0.1:9181/mcp\"\ntrust = \"none\"\n",
+        );
+        let warnings = arguments.check_files().unwrap().warnings;
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        assert!(
+            warning.contains("tools/servers/notes.toml:1: tools/servers.lock.json does not have")
+        );
         let elsewhere = CheckArguments { folder: folder.path().join("none"), tools: Vec::new() };
         assert!(run(&elsewhere).unwrap_err().to_string().ends_with("is not a folder"));
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use djinn_settings::FILE_NAME;
-use djinn_tools::local_folder::{FOLDERS, MANIFEST, README};
+use djinn_tools::local_folder::{FOLDERS, MANIFEST, README, SERVERS_LOCK};
 
 use crate::check::CheckArguments;
 use crate::terminal::print_line;
@@ -75,7 +75,7 @@ fn list_commands(folder: &str, place: &str) -> [Vec<String>; 3] {
     for folder in FOLDERS {
         filters.extend(["--include".to_owned(), format!("{}/*.{}", folder.name, folder.ending)]);
     }
-    filters.extend(words(&["--exclude", &format!("*{README}")]));
+    filters.extend(words(&["--include", SERVERS_LOCK, "--exclude", &format!("*{README}")]));
     let target = format!("{place}/");
     let manifest = [format!("{folder}/{MANIFEST}"), format!("{target}{MANIFEST}")];
     let copy = words(&["s3", "cp", folder, &target, "--recursive"]);

@@ -103,8 +103,8 @@ impl<C: Clock> GatewayConfiguration<C> {
         for fresh_ms in [watched.fresh_ms, 0] {
             watched.update(fresh_ms).await;
             let tool = watched.lock_state().tools.get(name).cloned();
-            let tool =
-                tool.filter(|found| found.tool.sha256() == definition && found.tool.is_enabled);
+            let tool = tool
+                .filter(|found| found.tool.sha256() == definition && found.tool.terms.is_enabled);
             if tool.is_some() {
                 return tool;
             }

@@ -227,7 +227,7 @@ fn build_request(
         // A redirect of another method would change the request.
         accept_redirects: method == HttpMethod::Get,
         max_bytes: MAX_ANSWER_BYTES,
-        time_limit: Some(Duration::from_secs(u64::from(tool.timeout_s))),
+        time_limit: Some(Duration::from_secs(u64::from(tool.terms.timeout_s))),
         ..EgressRequest::get(&request.url)
     };
     for header in &request.headers {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use djinn_core::id::sha256_hex;
 use djinn_runtime::port::text_folder::{
-    FolderText, ListedText, MANIFEST, MAX_MANIFEST, MAX_TEXT, TextFolder, TextFolderError,
+    FolderText, ListedText, MANIFEST, MAX_MANIFEST, TextFolder, TextFolderError, max_text,
     parse_manifest,
 };
 use djinn_runtime::port::tool::BoxFuture;
@@ -74,7 +74,7 @@ impl BucketFolder {
             // A folder that was never published is empty.
             Err(ReadFailure::Missing) if cache.entries.is_none() => Ok(()),
             Err(ReadFailure::Missing) => Err(error("is not there: publish the folder")),
-            Err(ReadFailure::TooLong) => {
+            Err(ReadFailure::TooLong(_)) => {
                 Err(error(&format!("has more than {MAX_MANIFEST} bytes: publish the folder again")))
             }
             Err(ReadFailure::Refused(code)) => Err(error(&format!(
@@ -118,12 +118,12 @@ impl BucketFolder {
 
     /// Returns the text with the hash from the manifest, or an error message.
     async fn read_text(&self, file: &ListedText) -> Result<Arc<str>, String> {
-        let result = self.read_small(&file.name, None, MAX_TEXT).await;
+        let result = self.read_small(&file.name, None, max_text(&file.name)).await;
         let object = result.map_err(|failure| match failure {
             ReadFailure::Missing => {
                 format!("is not there, though {MANIFEST} names it: publish the folder again")
             }
-            ReadFailure::TooLong
+            ReadFailure::TooLong(_)
             | ReadFailure::Refused(_)
             | ReadFailure::NotModified
             | ReadFailure::Unreachable => failure.to_sentence(),

@@ -114,11 +114,7 @@ pub(crate) struct RequestTemplate {
 
 impl RequestTemplate {
     pub(crate) fn key_names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> =
-            self.headers.iter().flat_map(|(_, value)| value.keys()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        list_keys(&self.headers)
     }
 
     pub(crate) fn fill(&self, arguments: &Value) -> Result<OutsideRequest, FillError> {
@@ -135,18 +131,31 @@ impl RequestTemplate {
         if url.len() > MAX_URL_BYTES {
             return Err(FillError::TooLong);
         }
-        let headers = self.headers.iter().map(|(name, template)| OutsideHeader {
-            name: name.clone(),
-            value: template.pieces().iter().filter_map(to_header_part).collect(),
-        });
         let body = self.body.as_ref().and_then(|body| body.fill(arguments));
         Ok(OutsideRequest {
             method: self.method,
             url,
-            headers: headers.collect(),
+            headers: to_headers(&self.headers),
             body: body.map(|body| body.to_string()),
         })
     }
+}
+
+/// Returns the names of the keys in headers, each once.
+pub(crate) fn list_keys(headers: &[(String, TextTemplate)]) -> Vec<&str> {
+    let mut names: Vec<&str> = headers.iter().flat_map(|(_, value)| value.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Returns the headers of a request.
+pub(crate) fn to_headers(fields: &[(String, TextTemplate)]) -> Vec<OutsideHeader> {
+    let headers = fields.iter().map(|(name, template)| OutsideHeader {
+        name: name.clone(),
+        value: template.pieces().iter().filter_map(to_header_part).collect(),
+    });
+    headers.collect()
 }
 
 fn to_header_part(piece: &Piece) -> Option<HeaderPart> {
@@ -220,7 +229,7 @@ impl UrlTemplate {
             return Err("has a fragment, which no server receives".to_owned());
         }
         if rest.contains('?') {
-            return Err("has a query: write its fields in `request.query`".to_owned());
+            return Err("has a query: write its fields in `query`".to_owned());
         }
         let (authority, path) = rest.split_once('/').unzip();
         let authority = authority.unwrap_or(rest);
@@ -228,9 +237,7 @@ impl UrlTemplate {
             return Err("has a placeholder in its host: only its path may have one".to_owned());
         }
         if authority.contains('@') {
-            return Err(
-                "has a user or a password: use `{key:NAME}` in `request.headers`".to_owned()
-            );
+            return Err("has a user or a password: use `{key:NAME}` in `headers`".to_owned());
         }
         let parsed = Url::parse(&format!("{scheme}://{authority}/"));
         let origin = parsed.map_err(|error| format!("is no URL: {error}"))?;
@@ -239,6 +246,11 @@ impl UrlTemplate {
         let url = Self { origin, segments };
         url.check_path()?;
         Ok(url)
+    }
+
+    /// Returns the URL without placeholders; `None` for a URL with any.
+    pub(crate) fn to_fixed(&self) -> Option<String> {
+        self.fill(&Map::new()).ok()
     }
 
     /// Returns the names of the arguments, in order.

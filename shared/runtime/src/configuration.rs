@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_outside::HttpTool;
+use djinn_outside::{OutsideDefinition, ToolOffer, WithheldTool};
 
 use crate::content::ContentPolicy;
 use crate::port::tool::{BoxFuture, OfferedAgents, Tool, ToolAudience};
@@ -21,19 +21,28 @@ pub struct Configuration<M> {
     pub model: Arc<M>,
     /// The agents, modes included.
     pub agents: Arc<[Arc<dyn Tool>]>,
-    /// The tools that are files, disabled tools included, in the order of their names.
-    pub tools: Arc<[ConfiguredTool]>,
+    /// The tools that are files.
+    pub tools: ConfiguredTools,
     /// The settings of `djinn.toml`; `None` before the first read.
     pub settings: Option<Arc<ConfiguredSettings>>,
     /// The problems with the texts, as sentences for clients too.
     pub problems: Arc<[String]>,
 }
 
+/// The tools that are files.
+#[derive(Clone, Default)]
+pub struct ConfiguredTools {
+    /// The tools that can be called, disabled tools included.
+    pub callable: Arc<[ConfiguredTool]>,
+    /// The tools of servers that no run is offered, because of the lock file.
+    pub withheld: Arc<[WithheldTool]>,
+}
+
 /// A tool that is a file.
 #[derive(Clone)]
 pub struct ConfiguredTool {
     /// The definition in the file.
-    pub definition: Arc<HttpTool>,
+    pub definition: OutsideDefinition,
     /// The tool for models.
     pub tool: Arc<dyn Tool>,
 }
@@ -55,18 +64,28 @@ impl ConfiguredTool {
     /// # Errors
     /// Returns the reason why no run of the audience is offered the tool.
     pub fn check_audience(&self, audience: &ToolAudience) -> Result<(), OfferProblem> {
-        let offer = &self.definition.offer;
-        let excludes =
-            |names: &[String], name: &str| !names.is_empty() && names.iter().all(|own| own != name);
-        if !self.definition.is_enabled {
-            Err(OfferProblem::Disabled)
-        } else if excludes(&offer.tenants, audience.user.tenant.as_str()) {
-            Err(OfferProblem::Tenant)
-        } else if excludes(&offer.modes, &audience.mode) {
-            Err(OfferProblem::Mode)
+        let terms = self.definition.terms();
+        if terms.is_enabled {
+            check_offer(&terms.offer, audience)
         } else {
-            Ok(())
+            Err(OfferProblem::Disabled)
         }
+    }
+}
+
+/// Checks that an offer includes the runs of an audience.
+///
+/// # Errors
+/// Returns the reason why the offer includes no run of the audience.
+pub fn check_offer(offer: &ToolOffer, audience: &ToolAudience) -> Result<(), OfferProblem> {
+    let excludes =
+        |names: &[String], name: &str| !names.is_empty() && names.iter().all(|own| own != name);
+    if excludes(&offer.tenants, audience.user.tenant.as_str()) {
+        Err(OfferProblem::Tenant)
+    } else if excludes(&offer.modes, &audience.mode) {
+        Err(OfferProblem::Mode)
+    } else {
+        Ok(())
     }
 }
 

@@ -117,6 +117,8 @@ fragments! {
     OUTSIDE_EMPTY = "tool/outside_empty", 500;
     /// The error of a tool that is a file.
     OUTSIDE_PROBLEM = "tool/outside_problem", 2_000;
+    /// The description of a tool of an MCP server.
+    SERVER_TOOL = "tool/server_tool", 3_000;
     /// The results of a search round.
     SEARCH_RESULT = "tool/search_result", 1_200_000;
     /// An answer with its sources.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::configuration::{
-    Configuration, ConfigurationSource, ConfiguredSettings, ConfiguredTool, Variables,
+    Configuration, ConfigurationSource, ConfiguredSettings, ConfiguredTools, Variables,
 };
 use crate::content::ContentPolicy;
 use crate::port::Store;
@@ -173,9 +173,9 @@ where
         current.map_or_else(Arc::default, |now| Arc::clone(&now.problems))
     }
 
-    fn configured_tools(&self) -> Arc<[ConfiguredTool]> {
+    fn configured_tools(&self) -> ConfiguredTools {
         let current = self.configuration.as_ref().map(|source| source.current());
-        current.map_or_else(|| Arc::from([]), |now| Arc::clone(&now.tools))
+        current.map(|now| now.tools.clone()).unwrap_or_default()
     }
 }
 
@@ -227,5 +227,5 @@ pub trait Ports: Clone + Send + Sync + 'static {
     /// Returns the problems of the last read, as sentences for clients too.
     fn configuration_problems(&self) -> Arc<[String]>;
     /// Returns the tools that are files, as of the last read.
-    fn configured_tools(&self) -> Arc<[ConfiguredTool]>;
+    fn configured_tools(&self) -> ConfiguredTools;
 }

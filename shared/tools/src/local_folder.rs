@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use djinn_runtime::port::text_folder::{FOLDERS, MANIFEST, README};
+pub use djinn_runtime::port::text_folder::{FOLDERS, MANIFEST, README, SERVERS_LOCK};
 use djinn_runtime::port::text_folder::{
-    FolderLayout, FolderText, MAX_LISTED, MAX_TEXT, TextFolder, TextFolderError, check_name,
+    FolderLayout, FolderText, MAX_LISTED, TextFolder, TextFolderError, check_name, max_text,
 };
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_settings::FILE_NAME;
@@ -41,11 +41,10 @@ impl LocalFolder {
             let known_files = [FILE_NAME, README, MANIFEST];
             let mut names = above.files;
             names.retain(|name| !known_files.contains(&name.as_str()));
-            for place in above.directories {
-                match FOLDERS.iter().find(|folder| place == format!("{}/", folder.name)) {
-                    Some(folder) => names.extend(self.list_other_files(folder, &place)?),
-                    None => names.push(place),
-                }
+            let is_known = |place: &String| FOLDERS.iter().any(|folder| *place == place_of(folder));
+            names.extend(above.directories.into_iter().filter(|place| !is_known(place)));
+            for folder in self.list_folders() {
+                names.extend(self.list_other_files(folder)?);
             }
             Ok(names)
         };
@@ -65,33 +64,37 @@ impl LocalFolder {
         let mut names = Vec::new();
         let above = list_entries(&self.0, "")?;
         names.extend(above.files.into_iter().filter(|name| name == FILE_NAME));
-        for folder in FOLDERS {
-            let place = format!("{}/", folder.name);
-            if above.directories.contains(&place) {
-                names.extend(self.list_texts(folder, &place)?);
-            }
+        for folder in self.list_folders() {
+            names.extend(self.list_texts(folder)?);
         }
         names.sort();
         Ok(names)
     }
 
+    /// Returns the folders that are there.
+    fn list_folders(&self) -> impl Iterator<Item = &'static FolderLayout> {
+        FOLDERS.iter().filter(|folder| self.0.join(folder.name).is_dir())
+    }
+
     /// Returns the names of the texts of a folder.
-    fn list_texts(&self, folder: &FolderLayout, place: &str) -> io::Result<Vec<String>> {
-        let mut names = self.list_files(folder, place)?;
+    fn list_texts(&self, folder: &FolderLayout) -> io::Result<Vec<String>> {
+        let mut names = self.list_files(folder)?;
         names.retain(|name| is_text(folder, name));
         Ok(names)
     }
 
     /// Returns the names of the files of a folder that are no texts.
-    fn list_other_files(&self, folder: &FolderLayout, place: &str) -> io::Result<Vec<String>> {
-        let mut names = self.list_files(folder, place)?;
+    fn list_other_files(&self, folder: &FolderLayout) -> io::Result<Vec<String>> {
+        let mut names = self.list_files(folder)?;
         names.retain(|name| !is_text(folder, name));
         Ok(names)
     }
 
-    /// Returns the names of the files of a folder, its README aside.
-    fn list_files(&self, folder: &FolderLayout, place: &str) -> io::Result<Vec<String>> {
-        let within = list_entries(&self.0, place)?;
+    /// Returns the names of the files of a folder, its README and the folders within aside.
+    fn list_files(&self, folder: &FolderLayout) -> io::Result<Vec<String>> {
+        let place = place_of(folder);
+        let mut within = list_entries(&self.0, &place)?;
+        within.directories.retain(|place| FOLDERS.iter().all(|other| *place != place_of(other)));
         let mut names = within.files;
         for place in within.directories {
             let language = list_entries(&self.0, &place)?;
@@ -119,7 +122,7 @@ impl LocalFolder {
         let texts = names.into_iter().take(MAX_LISTED).filter_map(|name| {
             let text = match check_name(&name) {
                 // A file being replaced exists at the next read.
-                Ok(()) => read_text(&self.0.join(&name))?,
+                Ok(()) => read_text(&self.0.join(&name), max_text(&name))?,
                 Err(rule) => Err(rule),
             };
             Some(FolderText { name, text })
@@ -128,7 +131,15 @@ impl LocalFolder {
     }
 }
 
+/// Returns the path of a folder, with a slash at its end.
+fn place_of(folder: &FolderLayout) -> String {
+    format!("{}/", folder.name)
+}
+
 fn is_text(folder: &FolderLayout, name: &str) -> bool {
+    if name == SERVERS_LOCK {
+        return true;
+    }
     name.strip_suffix(folder.ending).is_some_and(|name| name.ends_with('.'))
 }
 
@@ -176,11 +187,11 @@ impl TextFolder for LocalFolder {
 }
 
 /// Reads a text, or returns an error message; `None` if the file does not exist.
-fn read_text(path: &Path) -> Option<Result<Arc<str>, String>> {
+fn read_text(path: &Path, most: usize) -> Option<Result<Arc<str>, String>> {
     let is_too_long =
-        std::fs::metadata(path).is_ok_and(|file| file.len() > MAX_TEXT as u64 && file.is_file());
+        std::fs::metadata(path).is_ok_and(|file| file.len() > most as u64 && file.is_file());
     if is_too_long {
-        return Some(Err(format!("has more than {MAX_TEXT} bytes: make it shorter")));
+        return Some(Err(format!("has more than {most} bytes: make it shorter")));
     }
     match std::fs::read_to_string(path) {
         Ok(text) => Some(Ok(text.into())),

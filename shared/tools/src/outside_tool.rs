@@ -1,4 +1,4 @@
-//! A tool that is an HTTP request: the gateway sends it, and a file of the configuration folder describes it.
+//! A tool that is a file of the configuration folder, an HTTP request or a tool of an MCP server: the gateway calls it.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use djinn_core::file::{IMAGE_TYPES, ProductFile, ending_of, image_type_of, media
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
-use djinn_outside::{HttpTool, ToolProblem, ToolProblemCode, ToolTrust};
+use djinn_outside::{OutsideDefinition, ToolProblem, ToolProblemCode, ToolTerms, ToolTrust};
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::model::RequestImage;
 use djinn_runtime::port::outside::{
@@ -28,11 +28,11 @@ const TRUSTED_CHARS: u32 = 2_000;
 
 /// A tool from a file, offered to models.
 pub struct OutsideTool<F> {
-    tool: Arc<HttpTool>,
+    definition: OutsideDefinition,
     ports: Arc<OutsidePorts<F>>,
     /// The parameters as models see them.
     shown: ShownSchema,
-    /// The parameters of the file, for which arguments must be valid.
+    /// The parameters as their author wrote them, for which arguments must be valid.
     original: OriginalSchema,
 }
 
@@ -42,7 +42,7 @@ pub struct OutsidePorts<F> {
     pub outside: Arc<dyn Outside>,
     /// The store of returned files.
     pub files: Arc<F>,
-    /// The texts about failed calls.
+    /// The texts about calls, and about servers' tools.
     pub prompts: Arc<Prompts>,
 }
 
@@ -51,10 +51,33 @@ impl<F> OutsideTool<F> {
     ///
     /// # Errors
     /// Returns [`SchemaProblem`] for parameters that no provider accepts.
-    pub fn new(tool: Arc<HttpTool>, ports: Arc<OutsidePorts<F>>) -> Result<Self, SchemaProblem> {
-        let shown = shown_form(&tool.parameters)?;
-        let original = OriginalSchema::compile(&tool.parameters)?;
-        Ok(Self { tool, ports, shown, original })
+    pub fn new(
+        definition: OutsideDefinition,
+        ports: Arc<OutsidePorts<F>>,
+    ) -> Result<Self, SchemaProblem> {
+        let shown = match &definition {
+            OutsideDefinition::Http(tool) => shown_form(&tool.parameters)?,
+            OutsideDefinition::Mcp(tool) => tool.shown.clone(),
+        };
+        let original = OriginalSchema::compile(definition.parameters())?;
+        Ok(Self { definition, ports, shown, original })
+    }
+
+    fn terms(&self) -> &ToolTerms {
+        self.definition.terms()
+    }
+
+    /// Returns the description for models. The words of a server are framed.
+    fn describe(&self, language: Language) -> String {
+        let with_note =
+            |description: &str| format!("{description}\n{}", self.shown.note).trim().to_owned();
+        match &self.definition {
+            OutsideDefinition::Http(tool) => with_note(&tool.description),
+            OutsideDefinition::Mcp(tool) => {
+                let values = json!({"server": tool.server, "text": with_note(&tool.description)});
+                self.ports.prompts.render(language, prompt::SERVER_TOOL, values)
+            }
+        }
     }
 
     /// Returns the arguments with the names of the file.
@@ -70,8 +93,8 @@ impl<F: Files + Send + Sync> OutsideTool<F> {
         arguments: &Map<String, Value>,
     ) -> Result<ToolOutput, ToolError> {
         let job = ToolJob {
-            tool: self.tool.name.clone(),
-            definition: self.tool.sha256().to_owned(),
+            tool: self.definition.name().to_owned(),
+            definition: self.definition.sha256().to_owned(),
             arguments: self.restore_names(arguments),
             idempotency_key: context.idempotency_key(),
         };
@@ -80,7 +103,7 @@ impl<F: Files + Send + Sync> OutsideTool<F> {
             Ok(ToolAnswer::Done { text, files }) => self.to_output(context, text, files).await,
             Ok(ToolAnswer::Interrupted(interrupt)) => Err(ToolError::Interrupted(interrupt)),
             Ok(ToolAnswer::Failed(problem)) => Err(self.explain(context, &problem)),
-            Err(OutsideError::Unavailable(why)) if self.tool.effect == EffectClass::Once => {
+            Err(OutsideError::Unavailable(why)) if self.terms().effect == EffectClass::Once => {
                 tracing::warn!(why, "the gateway failed during a call");
                 Err(fail(ToolFailure::Uncertain, String::new()))
             }
@@ -99,7 +122,7 @@ impl<F: Files + Send + Sync> OutsideTool<F> {
         match problem.code {
             ToolProblemCode::Changed => fail(ToolFailure::Changed, String::new()),
             ToolProblemCode::Arguments => fail(ToolFailure::BadArguments, problem.detail.clone()),
-            code if code.may_be_done() && self.tool.effect == EffectClass::Once => {
+            code if code.may_be_done() && self.terms().effect == EffectClass::Once => {
                 fail(ToolFailure::Uncertain, String::new())
             }
             code => {
@@ -153,7 +176,7 @@ impl<F: Files + Send + Sync> OutsideTool<F> {
         };
         let new = NewFile {
             name: FileName::new(name).map_err(|_| broken())?,
-            description: self.tool.name.clone(),
+            description: self.definition.name().to_owned(),
             internal: false,
             media_type,
             uploaded: false,
@@ -179,26 +202,26 @@ fn find_media_type(name: &str, declared: Option<String>, content: &[u8]) -> Stri
 }
 
 impl<F: Files + Send + Sync> Tool for OutsideTool<F> {
-    fn spec(&self, _: Language) -> ToolSpec {
-        let tool = &self.tool;
+    fn spec(&self, language: Language) -> ToolSpec {
+        let terms = self.terms();
         ToolSpec {
-            name: tool.name.clone(),
-            description: format!("{}\n{}", tool.description, self.shown.note).trim_end().to_owned(),
+            name: self.definition.name().to_owned(),
+            description: self.describe(language),
             schema: self.shown.schema.clone(),
-            effect: tool.effect,
+            effect: terms.effect,
             policy: ToolPolicy {
-                risk: tool.risk,
+                risk: terms.risk,
                 sends_out: true,
-                sends_to_operator: tool.trust == ToolTrust::All,
-                trusted_chars: (tool.trust == ToolTrust::Reads).then_some(TRUSTED_CHARS),
+                sends_to_operator: terms.trust == ToolTrust::All,
+                trusted_chars: (terms.trust == ToolTrust::Reads).then_some(TRUSTED_CHARS),
                 untrusted: true,
-                echoes_model: tool.trust == ToolTrust::None,
-                definition: Some(tool.sha256().to_owned()),
+                echoes_model: terms.trust == ToolTrust::None,
+                definition: Some(self.definition.sha256().to_owned()),
                 estimate: Estimate { tokens: 1_000, ms: 2_000, calls: 1, ..Estimate::default() },
                 ..ToolPolicy::default()
             },
-            timeout_ms: u64::from(tool.timeout_s) * 1_000 + GATEWAY_MS,
-            visible: tool.is_visible,
+            timeout_ms: u64::from(terms.timeout_s) * 1_000 + GATEWAY_MS,
+            visible: terms.is_visible,
         }
     }
 
@@ -213,12 +236,16 @@ impl<F: Files + Send + Sync> Tool for OutsideTool<F> {
     fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         let arguments = self.restore_names(arguments);
         self.original.check_arguments(&arguments)?;
-        let request = self.tool.fill(&arguments);
-        request.map(drop).map_err(|error| error.to_string())
+        match &self.definition {
+            OutsideDefinition::Http(tool) => {
+                tool.fill(&arguments).map(drop).map_err(|error| error.to_string())
+            }
+            OutsideDefinition::Mcp(_) => Ok(()),
+        }
     }
 
     fn is_offered_to(&self, agent: Option<&str>) -> bool {
-        let agents = &self.tool.offer.agents;
+        let agents = &self.terms().offer.agents;
         agents.is_empty() || agent.is_some_and(|agent| agents.iter().any(|own| own == agent))
     }
 }

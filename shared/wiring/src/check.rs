@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use djinn_aws::Aws;
+use djinn_outside::{WithheldReason, WithheldTool};
 use djinn_runtime::configuration::Variables;
 use djinn_runtime::port::secret::NoSecrets;
-use djinn_runtime::port::text_folder::{FolderText, list_texts};
+use djinn_runtime::port::text_folder::{FolderText, SERVERS, SERVERS_LOCK, list_texts};
 use djinn_settings::table::model::MODELS;
 use djinn_settings::table::tools::OFFERED_AGENTS;
 use djinn_settings::table::web::SEARCH;
@@ -30,6 +31,8 @@ pub struct CheckedFolder {
     pub files: Vec<String>,
     /// The manifest, as a file.
     pub manifest: String,
+    /// Sentences about valid files that have no effect.
+    pub warnings: Vec<String>,
 }
 
 /// Checks the files of a local configuration folder, alone and together, for a deployment. Its agents may also use
@@ -72,7 +75,24 @@ pub fn check_folder(
             return Err(problems);
         }
     };
-    Ok(CheckedFolder { files: texts.into_iter().map(|text| text.name).collect(), manifest })
+    let warnings = file_tools.withheld.iter().filter_map(|tool| warn_of_server(&path, tool));
+    Ok(CheckedFolder {
+        files: texts.iter().map(|text| text.name.clone()).collect(),
+        manifest,
+        warnings: warnings.collect(),
+    })
+}
+
+/// Returns the warning about a server that is not locked.
+fn warn_of_server(folder: &str, tool: &WithheldTool) -> Option<String> {
+    let WithheldTool { server, reason, .. } = tool;
+    let place = format!("{}/{}", folder.trim_end_matches('/'), SERVERS.name);
+    (*reason == WithheldReason::NotLocked).then(|| {
+        format!(
+            "{place}/{server}.toml:1: {SERVERS_LOCK} does not have the server at this URL, so no run is offered its \
+             tools: run `cargo xtask tools lock {server}`"
+        )
+    })
 }
 
 /// Returns the names of the tools that agents of a deployment may use.

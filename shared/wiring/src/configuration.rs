@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use djinn_aws::{AwsSecrets, AwsStore};
 use djinn_model::Models;
-use djinn_outside::HttpTool;
+use djinn_outside::OutsideDefinition;
 use djinn_runtime::configuration::{
-    Configuration, ConfigurationSource, ConfiguredSettings, ConfiguredTool, Variables,
+    Configuration, ConfigurationSource, ConfiguredSettings, ConfiguredTool, ConfiguredTools,
+    Variables,
 };
 use djinn_runtime::port::clock::elapsed_ms;
 use djinn_runtime::port::secret::Secrets;
@@ -126,7 +127,7 @@ impl LiveConfiguration {
             prompts: Arc::new(prompts.snapshot()),
             model,
             agents,
-            tools: Arc::from([]),
+            tools: ConfiguredTools::default(),
             settings: None,
             problems: Arc::default(),
         };
@@ -176,7 +177,7 @@ impl LiveConfiguration {
             prompts: Arc::clone(&before.prompts),
             model: Arc::clone(&before.model),
             agents: Arc::clone(&before.agents),
-            tools: Arc::clone(&before.tools),
+            tools: before.tools.clone(),
             settings: before.settings.clone(),
             problems: Arc::default(),
         };
@@ -224,7 +225,10 @@ impl LiveConfiguration {
         let reading = files.agents.read(folder, texts);
         now.agents = reading.agents.into();
         tools.leave_out_agents(folder, &now.agents);
-        now.tools = tools.tools.into_iter().filter_map(|tool| self.offer_tool(tool)).collect();
+        now.tools = ConfiguredTools {
+            callable: tools.tools.into_iter().filter_map(|tool| self.offer_tool(tool)).collect(),
+            withheld: tools.withheld.into(),
+        };
         problems.extend(tools.problems.iter().map(ToString::to_string));
         if let Some((document, settings)) = files.document.as_ref().zip(now.settings.as_ref())
             && let Some(problem) = find_unknown_agent(&settings.offered_agents, &now.agents)
@@ -248,8 +252,8 @@ impl LiveConfiguration {
     }
 
     /// Returns the tool of a file, whose parameters were checked when the file was read.
-    fn offer_tool(&self, definition: Arc<HttpTool>) -> Option<ConfiguredTool> {
-        let tool = OutsideTool::new(Arc::clone(&definition), Arc::clone(&self.tool_ports)).ok()?;
+    fn offer_tool(&self, definition: OutsideDefinition) -> Option<ConfiguredTool> {
+        let tool = OutsideTool::new(definition.clone(), Arc::clone(&self.tool_ports)).ok()?;
         Some(ConfiguredTool { definition, tool: Arc::new(tool) })
     }
 

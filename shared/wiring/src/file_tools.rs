@@ -31,7 +31,8 @@ impl ToolSource for FileToolSource {
                 return Err(ToolSourceError("the folder was never read".to_owned()));
             }
             let current = self.configuration.current();
-            let offered = current.tools.iter().filter(|it| it.check_audience(audience).is_ok());
+            let offered =
+                current.tools.callable.iter().filter(|it| it.check_audience(audience).is_ok());
             Ok(offered.map(|it| Arc::clone(&it.tool)).collect())
         })
     }

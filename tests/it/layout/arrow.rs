@@ -19,7 +19,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("djinn-mcp", &["djinn-egress"]),
     ("djinn-core", &["djinn-messages", "djinn-text"]),
     ("djinn-agents", &["djinn-core", "djinn-text"]),
-    ("djinn-outside", &["djinn-core", "djinn-settings", "djinn-text"]),
+    ("djinn-outside", &["djinn-core", "djinn-schema", "djinn-settings", "djinn-text"]),
     ("djinn-protocol", &["djinn-core", "djinn-messages", "djinn-text"]),
     (
         "djinn-runtime",

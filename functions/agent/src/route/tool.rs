@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use djinn_core::tool::ToolSpec;
+use djinn_core::tool::{Risk, ToolSpec};
+use djinn_outside::WithheldReason;
 use djinn_protocol::body::{NotOfferedWord, ToolBody, ToolListBody};
 use djinn_protocol::request::NoParameters;
-use djinn_runtime::configuration::OfferProblem;
+use djinn_runtime::configuration::{OfferProblem, check_offer};
 use djinn_runtime::port::tool::ToolAudience;
 
 use crate::agent::{AgentPorts, SharedAgent};
@@ -38,7 +39,8 @@ pub(crate) async fn list_tools<P: AgentPorts>(
     };
     let mut tools: BTreeMap<String, ToolBody> =
         offered.into_iter().map(|spec| (spec.name.clone(), to_body(spec))).collect();
-    for configured in &*agent.ports.configured_tools() {
+    let in_files = agent.ports.configured_tools();
+    for configured in &*in_files.callable {
         let not_offered = match configured.check_audience(&audience) {
             Ok(()) => NotOfferedWord::Agent,
             Err(OfferProblem::Disabled) => NotOfferedWord::Disabled,
@@ -51,6 +53,22 @@ pub(crate) async fn list_tools<P: AgentPorts>(
         let not_offered = Some(not_offered).filter(|_| !is_offered);
         let body = ToolBody { is_file: true, not_offered, ..to_body(spec) };
         tools.insert(body.name.clone(), body);
+    }
+    for withheld in &*in_files.withheld {
+        if check_offer(&withheld.offer, &audience) == Err(OfferProblem::Tenant) {
+            continue;
+        }
+        let not_offered = match withheld.reason {
+            WithheldReason::NotLocked => NotOfferedWord::NotLocked,
+            WithheldReason::RejectedSchema => NotOfferedWord::RejectedSchema,
+        };
+        tools.entry(withheld.name.clone()).or_insert_with(|| ToolBody {
+            name: withheld.name.clone(),
+            description: String::new(),
+            risk: Risk::High,
+            is_file: true,
+            not_offered: Some(not_offered),
+        });
     }
     JsonReply::json(&ToolListBody { tools: tools.into_values().collect() })
 }

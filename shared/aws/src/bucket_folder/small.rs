@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
-use djinn_runtime::port::text_folder::MAX_TEXT;
 
 use crate::store::AwsStore;
 
@@ -25,8 +24,8 @@ pub(super) enum ReadFailure {
     NotModified,
     /// No object has this name.
     Missing,
-    /// The object exceeds the maximum size.
-    TooLong,
+    /// The object exceeds this maximum size in bytes.
+    TooLong(usize),
     /// S3 rejected the request with this code.
     Refused(String),
     /// No response, or an incomplete response.
@@ -46,7 +45,7 @@ impl ReadFailure {
     pub(super) fn to_sentence(&self) -> String {
         match self {
             Self::Missing => "is not there".to_owned(),
-            Self::TooLong => format!("has more than {MAX_TEXT} bytes: make it shorter"),
+            Self::TooLong(most) => format!("has more than {most} bytes: make it shorter"),
             Self::Refused(code) => format!("cannot be read ({code})"),
             Self::NotModified | Self::Unreachable => {
                 "cannot be reached: it is tried again".to_owned()
@@ -86,7 +85,7 @@ pub(super) async fn read_small(
         while let Some(piece) = body.try_next().await.map_err(|_| ReadFailure::Unreachable)? {
             bytes.extend_from_slice(&piece);
             if bytes.len() > most {
-                return Err(ReadFailure::TooLong);
+                return Err(ReadFailure::TooLong(most));
             }
         }
         Ok(SmallObject { etag: e_tag, bytes })

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fields::{FieldReader, Section};
+use crate::fields::{FieldReader, Section};
 
 /// Reads the schema, by default one without parameters. Its keywords are checked by the compiler of schemas.
 pub(super) fn read_parameters<'a>(

@@ -6,8 +6,9 @@ use djinn_core::tool::EffectClass;
 use djinn_text::near_miss::find_near_miss;
 use serde_json::Value;
 
-use super::fields::{FieldReader, Section, list_choices};
 use super::properties_of;
+use crate::fields::{FieldReader, Section, list_choices};
+use crate::header_fields::read_headers;
 use crate::request::{RequestMethod, RequestTemplate, UrlTemplate};
 use crate::template::{JsonTemplate, TextTemplate};
 
@@ -17,24 +18,6 @@ const METHODS: [(&str, RequestMethod); 5] = [
     ("PUT", RequestMethod::Put),
     ("PATCH", RequestMethod::Patch),
     ("DELETE", RequestMethod::Delete),
-];
-
-/// Headers that describe the connection or the body, and those that every call has.
-const OWN_HEADERS: [&str; 14] = [
-    "accept-encoding",
-    "connection",
-    "content-length",
-    "content-type",
-    "expect",
-    "host",
-    "idempotency-key",
-    "keep-alive",
-    "te",
-    "traceparent",
-    "tracestate",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
 ];
 
 /// The parameters that placeholders may name.
@@ -69,7 +52,7 @@ pub(super) fn read_request<'a>(
     let mut placeholders = Placeholders { parameters, used: BTreeSet::new() };
     let url = read_url(reader, &section, &mut placeholders);
     let query = read_query(reader, &section, &mut placeholders);
-    let headers = read_headers(reader, &section);
+    let headers = read_headers(reader, &section, |_| false);
     let body = read_body(reader, &section, method, &mut placeholders);
     let is_whole = url.is_some() && reader.problems.is_empty();
     if let Some(name) = placeholders.find_unused().filter(|_| is_whole) {
@@ -151,52 +134,6 @@ fn read_query<'a>(
         fields.push((name, template));
     }
     fields
-}
-
-fn read_headers<'a>(
-    reader: &mut FieldReader<'a>,
-    section: &Section<'a>,
-) -> Vec<(String, TextTemplate)> {
-    let Some(headers) = reader.read_section(section, "headers") else { return Vec::new() };
-    let mut fields: Vec<(String, TextTemplate)> = Vec::new();
-    for (name, text) in reader.read_texts(&headers, "a text") {
-        let path = headers.join_path(&name);
-        let name = name.to_ascii_lowercase();
-        let problem = check_header(&name, &text.value);
-        let problem = problem.or_else(|| {
-            let is_repeated = fields.iter().any(|(other, _)| *other == name);
-            is_repeated.then(|| "is set twice".to_owned())
-        });
-        if let Some(problem) = problem {
-            reader.refuse(text.line, format!("`{path}` {problem}"));
-            continue;
-        }
-        match TextTemplate::parse(&text.value) {
-            Ok(template) if template.arguments().next().is_some() => {
-                let rule = "no value of a call may reach a header, only `{key:NAME}`";
-                reader.refuse(text.line, format!("`{path}` has a parameter: {rule}"));
-            }
-            Ok(template) => fields.push((name, template)),
-            Err(problem) => reader.refuse(text.line, format!("`{path}`: {problem}")),
-        }
-    }
-    fields
-}
-
-/// Returns the problem with a header.
-fn check_header(name: &str, value: &str) -> Option<String> {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || !name.bytes().all(is_token) {
-        return Some("is no name of a header".to_owned());
-    }
-    if OWN_HEADERS.contains(&name) || name.starts_with("proxy-") {
-        return Some("is a header that a call sets itself".to_owned());
-    }
-    let is_visible = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
-    if !value.bytes().all(is_visible) {
-        return Some("must consist of visible ASCII characters and spaces".to_owned());
-    }
-    None
 }
 
 fn read_body<'a>(

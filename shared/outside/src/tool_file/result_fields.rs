@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::fields::{FieldReader, Section};
 use crate::answer::{FileRule, FileSource, InterruptRule, ResultRules};
+use crate::fields::{FieldReader, Section};
 
 /// Maximum characters of a message to the user.
 const MAX_MESSAGE: usize = 250;

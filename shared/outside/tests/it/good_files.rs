@@ -13,9 +13,12 @@ const SHORT: &str = "description = \"a\"\ntrust = \"none\"\nrequest = { method =
 #[test]
 fn fields_have_defaults() {
     let tool = read(SHORT).unwrap();
-    assert_eq!((tool.effect, tool.risk, tool.timeout_s), (EffectClass::Once, Risk::High, 30));
-    assert_eq!((tool.is_visible, tool.is_enabled), (false, true));
-    assert_eq!(tool.offer, ToolOffer::default());
+    assert_eq!(
+        (tool.terms.effect, tool.terms.risk, tool.terms.timeout_s),
+        (EffectClass::Once, Risk::High, 30)
+    );
+    assert_eq!((tool.terms.is_visible, tool.terms.is_enabled), (false, true));
+    assert_eq!(tool.terms.offer, ToolOffer::default());
     assert_eq!(tool.parameters, json!({"type": "object", "properties": {}}));
     let request = tool.fill(&json!({})).unwrap();
     assert_eq!((request.url.as_str(), request.body), ("http://a.test", None));
@@ -28,12 +31,15 @@ fn every_field_is_read() {
     let short = SHORT.replace("\"none\"", "\"reads\"");
     let parameters = "parameters = '{\"type\": \"object\"}'\n";
     let tool = read(&format!("{more}{parameters}{short}")).unwrap();
-    assert_eq!((tool.effect, tool.risk, tool.timeout_s), (EffectClass::Read, Risk::Low, 300));
-    assert_eq!((tool.is_visible, tool.is_enabled), (true, false));
-    assert_eq!(tool.trust, ToolTrust::Reads);
+    assert_eq!(
+        (tool.terms.effect, tool.terms.risk, tool.terms.timeout_s),
+        (EffectClass::Read, Risk::Low, 300)
+    );
+    assert_eq!((tool.terms.is_visible, tool.terms.is_enabled), (true, false));
+    assert_eq!(tool.terms.trust, ToolTrust::Reads);
     let offer = ["acme", "react", "pricing"].map(|name| vec![name.to_owned()]);
     let [tenants, modes, agents] = offer;
-    assert_eq!(tool.offer, ToolOffer { tenants, modes, agents });
+    assert_eq!(tool.terms.offer, ToolOffer { tenants, modes, agents });
 }
 
 #[test]
@@ -128,5 +134,5 @@ fn the_example_is_a_valid_file() {
     let tool = HttpTool::read("weather", "weather.toml", text).unwrap();
     let request = tool.fill(&json!({"city": "Oslo", "units": "fahrenheit"})).unwrap();
     assert_eq!(request.url, "http://127.0.0.1:9180/cities/Oslo/weather?units=fahrenheit");
-    assert_eq!((tool.effect, tool.trust), (EffectClass::Read, ToolTrust::Reads));
+    assert_eq!((tool.terms.effect, tool.terms.trust), (EffectClass::Read, ToolTrust::Reads));
 }

@@ -10,6 +10,7 @@
 mod bad_files;
 mod good_files;
 mod property;
+mod servers;
 
 use djinn_outside::HttpTool;
 

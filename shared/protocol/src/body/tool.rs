@@ -15,9 +15,9 @@ pub struct ToolListBody {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolBody {
-    /// The name.
+    /// The name; `server__*` for the tools of a server that is not locked.
     pub name: String,
-    /// The description for models.
+    /// The description for models; empty for tools of a server that are not accepted.
     pub description: String,
     /// The possible harm of a wrong call.
     pub risk: Risk,
@@ -39,4 +39,8 @@ pub enum NotOfferedWord {
     Mode,
     /// The file names other agents, or the mode has other tools.
     Agent,
+    /// The lock file does not have the tool's server at its URL.
+    NotLocked,
+    /// The tool was rejected when its server was locked.
+    RejectedSchema,
 }

@@ -6,8 +6,8 @@ mod manifest;
 use std::sync::Arc;
 
 pub use layout::{
-    AGENTS, FOLDERS, FolderLayout, MODES, PROMPTS, README, TOOLS, WORKFLOWS, check_name,
-    split_language,
+    AGENTS, FOLDERS, FolderLayout, MODES, PROMPTS, README, SERVERS, SERVERS_LOCK, TOOLS, WORKFLOWS,
+    check_name, split_language,
 };
 pub use manifest::{
     ListedText, MANIFEST, MAX_LISTED, MAX_MANIFEST, ManifestError, list_texts, parse_manifest,
@@ -16,8 +16,17 @@ pub use manifest::{
 
 use super::tool::BoxFuture;
 
-/// The maximum size of a text, in bytes.
-pub const MAX_TEXT: usize = 64 * 1024;
+/// The maximum size of a text besides the [`SERVERS_LOCK`], in bytes.
+const MAX_TEXT: usize = 64 * 1024;
+
+/// The maximum size of the [`SERVERS_LOCK`], in bytes.
+pub const MAX_LOCK: usize = 2 * 1024 * 1024;
+
+/// Returns the maximum size of the text with this name, in bytes.
+#[must_use]
+pub fn max_text(name: &str) -> usize {
+    if name == SERVERS_LOCK { MAX_LOCK } else { MAX_TEXT }
+}
 
 /// A text of a folder, or the current problem with the text.
 #[derive(Debug, Clone, PartialEq, Eq)]

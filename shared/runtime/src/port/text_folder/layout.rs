@@ -34,6 +34,12 @@ pub const MODES: FolderLayout = FolderLayout { name: "modes", ..TEXTS };
 /// The prompts in place of ours.
 pub const PROMPTS: FolderLayout = FolderLayout { name: "prompts", has_groups: true, ..TEXTS };
 
+/// The MCP servers. Their tools are those of the [`SERVERS_LOCK`].
+pub const SERVERS: FolderLayout = FolderLayout { name: "tools/servers", ..TOOLS };
+
+/// The file with the accepted tools of all servers.
+pub const SERVERS_LOCK: &str = "tools/servers.lock.json";
+
 /// The tools that are HTTP requests.
 pub const TOOLS: FolderLayout =
     FolderLayout { name: "tools", ending: "toml", has_languages: false, has_groups: false };
@@ -45,8 +51,8 @@ pub const WORKFLOWS: FolderLayout = FolderLayout { name: "workflows", ending: "y
 const TEXTS: FolderLayout =
     FolderLayout { name: "", ending: "md", has_languages: true, has_groups: false };
 
-/// Every folder of a configuration folder.
-pub const FOLDERS: &[FolderLayout] = &[AGENTS, MODES, PROMPTS, TOOLS, WORKFLOWS];
+/// Every folder of a configuration folder, a folder within another after it.
+pub const FOLDERS: &[FolderLayout] = &[AGENTS, MODES, PROMPTS, TOOLS, SERVERS, WORKFLOWS];
 
 impl FolderLayout {
     /// Returns the texts of this folder, each with its name below the folder.
@@ -54,7 +60,10 @@ impl FolderLayout {
         &self,
         texts: &'a [FolderText],
     ) -> impl Iterator<Item = (&'a str, &'a FolderText)> {
-        let entry = |text: &'a FolderText| Some((self.name_below(&text.name)?, text));
+        let entry = move |text: &'a FolderText| {
+            let (folder, name) = find_folder(&text.name)?;
+            (folder == self).then_some((name, text))
+        };
         texts.iter().filter_map(entry)
     }
 
@@ -103,16 +112,24 @@ pub fn split_language(name: &str) -> (Option<Language>, &str) {
     matches.next().map_or((None, name), |(language, name)| (Some(language), name))
 }
 
-/// Checks that a file of this name is read: `djinn.toml`, or a text of one of the [`FOLDERS`].
+/// Returns the innermost folder of a name, and the name below the folder; `None` for a name in no folder, and for the
+/// [`SERVERS_LOCK`].
+fn find_folder(name: &str) -> Option<(&'static FolderLayout, &str)> {
+    if name == SERVERS_LOCK {
+        return None;
+    }
+    FOLDERS.iter().rev().find_map(|folder| Some((folder, folder.name_below(name)?)))
+}
+
+/// Checks that a file of this name is read: `djinn.toml`, the [`SERVERS_LOCK`], or a text of one of the [`FOLDERS`].
 ///
 /// # Errors
 /// Returns the valid names, as the rest of a sentence.
 pub fn check_name(name: &str) -> Result<(), String> {
-    if name == FILE_NAME {
+    if name == FILE_NAME || name == SERVERS_LOCK {
         return Ok(());
     }
-    let folder = FOLDERS.iter().find_map(|folder| Some((folder, folder.name_below(name)?)));
-    match folder {
+    match find_folder(name) {
         Some((folder, name)) if folder.allows(name) => Ok(()),
         Some((folder, _)) => Err(format!("is not named {}", folder.pattern())),
         None => {
@@ -146,13 +163,15 @@ mod tests {
             "workflows/weekly.yaml",
             "workflows/zh/weekly.yaml",
             "tools/weather.toml",
+            "tools/servers.toml",
+            "tools/servers/notes.toml",
+            "tools/servers.lock.json",
         ] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
         let agents = "is not named agents/NAME.md, agents/en/NAME.md or agents/zh/NAME.md";
         let prompts = "is not named prompts/en/GROUP/NAME.md or prompts/zh/GROUP/NAME.md";
-        let elsewhere =
-            "is neither djinn.toml nor a file in agents/, modes/, prompts/, tools/, workflows/";
+        let elsewhere = "is neither djinn.toml nor a file in agents/, modes/, prompts/, tools/, tools/servers/, workflows/";
         let long = format!("agents/{}.md", "a".repeat(101));
         for (name, says) in [
             ("agents/../a.md", agents),
@@ -180,7 +199,10 @@ mod tests {
             ),
             ("tools/en/a.toml", "is not named tools/NAME.toml"),
             ("tools/a.md", "is not named tools/NAME.toml"),
-            ("tools/servers/a.toml", "is not named tools/NAME.toml"),
+            ("tools/other/a.toml", "is not named tools/NAME.toml"),
+            ("tools/other.lock.json", "is not named tools/NAME.toml"),
+            ("tools/servers/a.json", "is not named tools/servers/NAME.toml"),
+            ("tools/servers/en/a.toml", "is not named tools/servers/NAME.toml"),
             ("agent/a.md", elsewhere),
             ("a.md", elsewhere),
             ("/agents/a.md", elsewhere),
@@ -190,6 +212,19 @@ mod tests {
         ] {
             assert_eq!(check_name(name), Err(says.to_owned()), "{name}");
         }
+    }
+
+    #[test]
+    fn a_folder_has_neither_the_files_of_folders_within_nor_the_lock_file() {
+        let names = ["tools/a.toml", "tools/servers/b.toml", "tools/servers.lock.json"];
+        let texts = names.map(|name| FolderText { name: name.to_owned(), text: Ok("".into()) });
+        let below = |folder: &FolderLayout| -> Vec<String> {
+            folder.texts_of(&texts).map(|(name, _)| name.to_owned()).collect()
+        };
+        assert_eq!(
+            (below(&TOOLS), below(&SERVERS)),
+            (vec!["a.toml".into()], vec!["b.toml".into()])
+        );
     }
 
     #[test]

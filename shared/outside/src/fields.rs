@@ -13,54 +13,72 @@ const MAX_QUOTED: usize = 60;
 
 /// A table of a file.
 #[derive(Clone)]
-pub(super) struct Section<'a> {
+pub(crate) struct Section<'a> {
     /// The dotted path from the file's top; empty for the top itself.
     path: String,
     /// The line of the table's key, from 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     table: &'a DeTable<'a>,
 }
 
 /// A value with its line, from 1.
-pub(super) struct Located<T> {
-    pub(super) value: T,
-    pub(super) line: usize,
+pub(crate) struct Located<T> {
+    pub(crate) value: T,
+    pub(crate) line: usize,
 }
 
 /// The reader of one file, with the problems found so far.
-pub(super) struct FieldReader<'a> {
+pub(crate) struct FieldReader<'a> {
     path: &'a str,
     text: &'a str,
-    pub(super) problems: Vec<ToolFileProblem>,
+    pub(crate) problems: Vec<ToolFileProblem>,
 }
 
 impl<'a> FieldReader<'a> {
-    pub(super) fn new(path: &'a str, text: &'a str) -> Self {
+    pub(crate) fn new(path: &'a str, text: &'a str) -> Self {
         Self { path, text, problems: Vec::new() }
     }
 
+    /// Parses the text, and rejects what is no TOML.
+    pub(crate) fn parse_table(&mut self) -> Spanned<DeTable<'a>> {
+        let (table, syntax_errors) = DeTable::parse_recoverable(self.text);
+        for error in syntax_errors {
+            let at = error.span().map_or(0, |span| span.start);
+            self.refuse_at(at, error.message());
+        }
+        table
+    }
+
+    /// Returns all problems, each once, in the order of the file.
+    pub(crate) fn into_problems(self) -> Vec<ToolFileProblem> {
+        let mut problems = self.problems;
+        problems.sort();
+        problems.dedup();
+        problems
+    }
+
     /// Returns the top of the file's table.
-    pub(super) fn open_top(table: &'a DeTable<'a>) -> Section<'a> {
+    pub(crate) fn open_top(table: &'a DeTable<'a>) -> Section<'a> {
         Section { path: String::new(), line: 1, table }
     }
 
-    pub(super) fn refuse(&mut self, line: usize, rule: impl Into<String>) {
+    pub(crate) fn refuse(&mut self, line: usize, rule: impl Into<String>) {
         let path = self.path.to_owned();
         self.problems.push(ToolFileProblem { path, line, rule: rule.into() });
     }
 
     /// Rejects a byte of the text.
-    pub(super) fn refuse_at(&mut self, byte: usize, rule: impl Into<String>) {
+    pub(crate) fn refuse_at(&mut self, byte: usize, rule: impl Into<String>) {
         self.refuse(line_at(self.text, byte), rule);
     }
 
     /// Returns the line of a field, or of the section without the field.
-    pub(super) fn line_of(&self, section: &Section<'a>, name: &str) -> usize {
+    pub(crate) fn line_of(&self, section: &Section<'a>, name: &str) -> usize {
         self.find_field(section, name).map_or(section.line, |(_, line)| line)
     }
 
     /// Rejects all fields of a section besides these.
-    pub(super) fn check_names(&mut self, section: &Section<'a>, names: &[&str]) {
+    pub(crate) fn check_names(&mut self, section: &Section<'a>, names: &[&str]) {
         for (key, _) in section.table {
             let name = key.get_ref();
             if names.contains(&&**name) {
@@ -83,7 +101,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Returns a text that is not blank.
-    pub(super) fn read_text(
+    pub(crate) fn read_text(
         &mut self,
         section: &Section<'a>,
         name: &str,
@@ -99,7 +117,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Returns the value of one of these words.
-    pub(super) fn read_choice<T: Copy>(
+    pub(crate) fn read_choice<T: Copy>(
         &mut self,
         section: &Section<'a>,
         name: &str,
@@ -115,7 +133,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Returns a whole number from 1 to `most`.
-    pub(super) fn read_number(
+    pub(crate) fn read_number(
         &mut self,
         section: &Section<'a>,
         name: &str,
@@ -136,7 +154,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Returns a switch.
-    pub(super) fn read_switch(&mut self, section: &Section<'a>, name: &str) -> Option<bool> {
+    pub(crate) fn read_switch(&mut self, section: &Section<'a>, name: &str) -> Option<bool> {
         let (value, _) = self.find_field(section, name)?;
         match value.get_ref() {
             DeValue::Boolean(is_on) => Some(*is_on),
@@ -145,7 +163,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Returns a list of texts.
-    pub(super) fn read_names(&mut self, section: &Section<'a>, name: &str) -> Option<Vec<String>> {
+    pub(crate) fn read_names(&mut self, section: &Section<'a>, name: &str) -> Option<Vec<String>> {
         const ACCEPTED: &str = "a list of names";
         let (value, _) = self.find_field(section, name)?;
         let DeValue::Array(items) = value.get_ref() else {
@@ -159,7 +177,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Returns a value as JSON.
-    pub(super) fn read_json(
+    pub(crate) fn read_json(
         &mut self,
         section: &Section<'a>,
         name: &str,
@@ -172,7 +190,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Returns the table of a field.
-    pub(super) fn read_section(
+    pub(crate) fn read_section(
         &mut self,
         section: &Section<'a>,
         name: &str,
@@ -185,7 +203,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Returns the tables of a list.
-    pub(super) fn read_sections(&mut self, section: &Section<'a>, name: &str) -> Vec<Section<'a>> {
+    pub(crate) fn read_sections(&mut self, section: &Section<'a>, name: &str) -> Vec<Section<'a>> {
         let Some((value, _)) = self.find_field(section, name) else { return Vec::new() };
         let DeValue::Array(items) = value.get_ref() else {
             return self.refuse_value(section, name, value, "a list of tables").unwrap_or_default();
@@ -213,7 +231,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Returns every field of a section whose values are texts, such as headers.
-    pub(super) fn read_texts(
+    pub(crate) fn read_texts(
         &mut self,
         section: &Section<'a>,
         accepted: &str,
@@ -265,18 +283,23 @@ impl<'a> FieldReader<'a> {
 
 impl Section<'_> {
     /// Returns true if the section has this field.
-    pub(super) fn has_field(&self, name: &str) -> bool {
+    pub(crate) fn has_field(&self, name: &str) -> bool {
         self.table.iter().any(|(key, _)| &**key.get_ref() == name)
     }
 
+    /// Returns the names of the fields.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.table.iter().map(|(key, _)| key.get_ref().clone().into_owned()).collect()
+    }
+
     /// Returns the dotted path of a field.
-    pub(super) fn join_path(&self, name: &str) -> String {
+    pub(crate) fn join_path(&self, name: &str) -> String {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 }
 
 /// Returns the words of choices as a part of a sentence.
-pub(super) fn list_choices<T>(choices: &[(&str, T)]) -> String {
+pub(crate) fn list_choices<T>(choices: &[(&str, T)]) -> String {
     let words: Vec<String> = choices.iter().map(|(word, _)| format!("\"{word}\"")).collect();
     match words.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
@@ -285,7 +308,7 @@ pub(super) fn list_choices<T>(choices: &[(&str, T)]) -> String {
 }
 
 /// Quotes a part of the file: in one line, cut to the maximum length.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let line: String = text.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect();
     let plain = line.replace("\\\"", "\"").replace("\\'", "'");
     let mark = if text.chars().nth(MAX_QUOTED).is_some() { "…" } else { "" };

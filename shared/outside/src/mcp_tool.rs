@@ -1,0 +1,46 @@
+//! A tool of an MCP server.
+
+use djinn_schema::ShownSchema;
+use serde_json::Value;
+
+use crate::lock_file::ServerTransport;
+use crate::request::OutsideHeader;
+use crate::terms::ToolTerms;
+
+/// A tool of a server's file, as it was locked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpTool {
+    /// The name for models: `server__tool`, shortened with a hash where a provider needs it.
+    pub name: String,
+    /// The name of the server.
+    pub server: String,
+    /// The server's own name of the tool.
+    pub own_name: String,
+    /// The server's description, or the title, at most 1 000 characters without invisible ones; may be empty.
+    /// Anybody may have written it.
+    pub description: String,
+    /// The JSON Schema of the arguments as the server wrote it.
+    pub parameters: Value,
+    /// The parameters as models see them.
+    pub shown: ShownSchema,
+    /// The runs that are offered the tool, and the rules for its calls.
+    pub terms: ToolTerms,
+    /// The URL of the server.
+    pub url: String,
+    /// The headers of every request, with the names of keys.
+    pub headers: Vec<OutsideHeader>,
+    /// The transport found by locking.
+    pub transport: ServerTransport,
+    /// The protocol revision found by locking, such as `2025-11-25`.
+    pub revision: String,
+    pub(crate) sha256: String,
+}
+
+impl McpTool {
+    /// Returns the SHA-256, in lower-case hex, of the locked definition, its shown form, and everything in the server's
+    /// file that decides where and how a call is sent.
+    #[must_use]
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+}
