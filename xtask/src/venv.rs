@@ -1,5 +1,5 @@
-//! Python packages in environments under `target/`: the tools aws-sam-cli, cfn-lint and cargo-lambda, and an emulator
-//! of AWS.
+//! Python packages in environments under `target/`: the tools aws-sam-cli, cfn-lint and cargo-lambda, an emulator of
+//! AWS, and servers of MCP.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,6 +16,10 @@ const TOOLS: &str = "infra/check/requirements.txt";
 
 /// The pinned versions of the emulator of AWS, which needs another version of botocore than the tools.
 const EMULATOR: &str = "infra/stack/requirements.txt";
+
+/// The pinned versions of the SDK of MCP, old and new.
+const MCP_1: &str = "infra/mcp/requirements-1.txt";
+const MCP_2: &str = "infra/mcp/requirements-2.txt";
 
 /// The minimum version of Python.
 const OLDEST: (u32, u32) = (3, 11);
@@ -47,6 +51,11 @@ impl Venv {
         Ok(command)
     }
 
+    /// Returns the path of the environment's Python.
+    pub(crate) fn python(&self) -> PathBuf {
+        self.bin_dir().join("python")
+    }
+
     fn bin_dir(&self) -> PathBuf {
         self.place.join("bin")
     }
@@ -68,6 +77,15 @@ pub(crate) fn ensure_emulator() -> Result<Venv> {
     ensure("emulator", EMULATOR)
 }
 
+/// Creates the environments with version 1 and 2 of the SDK of MCP in `target/mcp-1` and `target/mcp-2`, like
+/// [`ensure_venv`].
+///
+/// # Errors
+/// Returns an error without a recent Python, or if the packages cannot be installed.
+pub(crate) fn ensure_mcp() -> Result<(Venv, Venv)> {
+    Ok((ensure("mcp-1", MCP_1)?, ensure("mcp-2", MCP_2)?))
+}
+
 fn ensure(folder: &str, requirements: &str) -> Result<Venv> {
     let venv = Venv { place: workspace::target_dir().join(folder) };
     let stamp = venv.place.join("installed");
@@ -80,8 +98,9 @@ fn ensure(folder: &str, requirements: &str) -> Result<Venv> {
     if fs::read_to_string(&stamp).is_ok_and(|text| text == list) && whole().is_ok() {
         return Ok(venv);
     }
-    let version = command_output(&mut program_command("python3", &["--version"]))
-        .context("python3 is needed for the template checks, cargo-lambda and the emulator")?;
+    let version = command_output(&mut program_command("python3", &["--version"])).context(
+        "python3 is needed for the template checks, cargo-lambda, the emulator and servers",
+    )?;
     if !is_new_enough(&version) {
         bail!("{version} is too old: {}.{} or later is needed", OLDEST.0, OLDEST.1);
     }
@@ -109,7 +128,7 @@ mod tests {
     /// pip then takes no file whose hash is another, and none without one.
     #[test]
     fn every_package_is_pinned_by_hash() {
-        for (requirements, least) in [(TOOLS, 50), (EMULATOR, 25)] {
+        for (requirements, least) in [(TOOLS, 50), (EMULATOR, 25), (MCP_1, 25), (MCP_2, 25)] {
             let text = fs::read_to_string(workspace::root().join(requirements)).unwrap();
             let text = text.replace(" \\\n", "");
             let packages: Vec<_> = text.lines().filter(|line| line.contains("==")).collect();

@@ -8,6 +8,7 @@ mod built_programs;
 mod docs;
 mod egress;
 mod examples;
+mod outside_tools;
 mod page;
 mod rust;
 pub(crate) mod rustdoc;
@@ -95,6 +96,12 @@ const STEPS: &[CheckStep] = &[
         description: "forbidden URLs in every spelling, observed at a socket, and endless bodies",
         run: egress::run_tests,
         remedy: "run it alone: cargo test -p djinn-egress; the spellings are in shared/egress/tests/it/spellings.toml",
+    },
+    CheckStep {
+        name: "outside-tools",
+        description: "the client of MCP servers against hostile servers, and real ones of three SDKs",
+        run: outside_tools::run_tests,
+        remedy: "run the named test alone, with MCP_PYTHON_1, MCP_PYTHON_2 and MCP_NODE as outside_tools.rs sets them",
     },
     CheckStep {
         name: "sandbox",

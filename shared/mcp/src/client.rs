@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
 use crate::connection::Connection;
-use crate::endpoint::McpEndpoint;
+use crate::endpoint::{McpEndpoint, McpTransport};
 use crate::error::{McpError, McpErrorCode};
 use crate::listing::{McpListing, list_all_tools};
 use crate::result::{McpResult, read_result};
@@ -30,6 +30,8 @@ pub struct McpCall {
     pub tool: String,
     /// The arguments.
     pub arguments: Map<String, Value>,
+    /// The transport that the server has spoken before.
+    pub transport: McpTransport,
     /// The revision of the protocol that the server has spoken before.
     pub revision: String,
     /// The key by which the server recognises a repeat of the call.
@@ -45,16 +47,29 @@ impl McpClient {
         Self { egress, connections: Mutex::default() }
     }
 
-    /// Lists the tools of a server, page by page, on a new connection.
+    /// Lists the tools of a server, page by page, on a new connection. Finds the transport of the server: the older
+    /// transport is tried only if the URL accepts no requests of the newer.
     ///
     /// # Errors
     /// Returns [`McpError`] if the listing is incomplete. A tool with an invalid definition is an error in the
     /// listing instead.
     pub async fn list_tools(&self, endpoint: &McpEndpoint) -> Result<McpListing, McpError> {
         let deadline = Instant::now() + endpoint.timeout;
-        let connection = timeout_at(deadline, Connection::open(&self.egress, endpoint, None)).await;
-        let connection = connection.map_err(|_| too_slow().before_call())??;
-        let listing = list_all_tools(&connection, deadline).await;
+        let open = async |transport| {
+            let opening = Connection::open(&self.egress, endpoint, transport, None);
+            timeout_at(deadline, opening).await.map_err(|_| too_slow().before_call())?
+        };
+        let newer = open(McpTransport::StreamableHttp).await;
+        let (connection, transport) = match newer {
+            Ok(connection) => (connection, McpTransport::StreamableHttp),
+            Err(error) if matches!(error.status, Some(400 | 404 | 405)) => {
+                // The first error describes the URL best.
+                let older = open(McpTransport::Sse).await.map_err(|_| error)?;
+                (older, McpTransport::Sse)
+            }
+            Err(error) => return Err(error),
+        };
+        let listing = list_all_tools(&connection, transport, deadline).await;
         connection.close().await;
         listing
     }
@@ -69,7 +84,7 @@ impl McpClient {
         call: McpCall,
     ) -> Result<McpResult, McpError> {
         let deadline = Instant::now() + endpoint.timeout;
-        let connecting = self.find_connection(endpoint, &call.revision);
+        let connecting = self.find_connection(endpoint, call.transport, &call.revision);
         let connection = timeout_at(deadline, connecting).await;
         let connection = connection.map_err(|_| too_slow().before_call())??;
         let McpCall { tool, arguments, idempotency_key, traceparent, .. } = call;
@@ -102,13 +117,19 @@ impl McpClient {
     async fn find_connection(
         &self,
         endpoint: &McpEndpoint,
+        transport: McpTransport,
         revision: &str,
     ) -> Result<Arc<Connection>, McpError> {
         if let Some(kept) = self.lock().iter().find(|kept| kept.serves(endpoint)) {
             return Ok(Arc::clone(kept));
         }
-        let connection = Connection::open(&self.egress, endpoint, Some(revision)).await?;
+        let connection =
+            Connection::open(&self.egress, endpoint, transport, Some(revision)).await?;
         let connection = Arc::new(connection);
+        if transport == McpTransport::Sse {
+            // Its stream would count all answers together.
+            return Ok(connection);
+        }
         let mut connections = self.lock();
         if connections.len() >= MAX_CONNECTIONS {
             connections.remove(0);

@@ -15,7 +15,7 @@ use rmcp::transport::streamable_http_client::{
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::{Map, Value};
 
-use crate::endpoint::McpEndpoint;
+use crate::endpoint::{McpEndpoint, McpTransport};
 use crate::error::{McpError, McpErrorCode};
 use crate::http_transport::{Failures, HttpTransport};
 
@@ -33,24 +33,30 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects to a server. With a `revision` that has sessions, the server is not asked for newer revisions.
+    /// Connects to a server. With a `revision` that has sessions, or the older transport, the server is not asked for
+    /// newer revisions.
     ///
     /// # Errors
     /// Returns [`McpError`] for a server that is unreachable, rejects the client or speaks no MCP.
     pub(crate) async fn open(
         egress: &Egress,
         endpoint: &McpEndpoint,
+        transport: McpTransport,
         revision: Option<&str>,
     ) -> Result<Self, McpError> {
         let endpoint = Arc::new(endpoint.clone());
         let failures = Failures::default();
-        let transport = HttpTransport::new(egress.clone(), Arc::clone(&endpoint), failures.clone());
+        let http =
+            HttpTransport::new(egress.clone(), Arc::clone(&endpoint), transport, failures.clone());
         let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.clone())
             .control_request_timeout(CANCEL_TIME)
             .reinit_on_expired_session(true);
         config.allow_stateless = true;
-        let worker = StreamableHttpClientWorker::new(transport, config);
-        let older = revision.and_then(find_session_revision);
+        let worker = StreamableHttpClientWorker::new(http, config);
+        let older = match transport {
+            McpTransport::StreamableHttp => revision.and_then(find_session_revision),
+            McpTransport::Sse => Some(ProtocolVersion::V_2024_11_05),
+        };
         let info = Implementation::new("djinn", env!("CARGO_PKG_VERSION"));
         let client = ClientConfig::new(ClientCapabilities::default(), info)
             .with_protocol_version(older.clone().unwrap_or(SESSION_REVISION));

@@ -56,6 +56,8 @@ impl fmt::Debug for McpHeader {
 pub enum McpTransport {
     /// Streamable HTTP, of the revisions since 2025-03-26.
     StreamableHttp,
+    /// HTTP with server-sent events, of the revision 2024-11-05.
+    Sse,
 }
 
 impl McpTransport {
@@ -64,6 +66,7 @@ impl McpTransport {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::StreamableHttp => "streamable_http",
+            Self::Sse => "sse",
         }
     }
 }

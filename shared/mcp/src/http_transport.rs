@@ -17,8 +17,9 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 
-use crate::endpoint::McpEndpoint;
+use crate::endpoint::{McpEndpoint, McpTransport};
 use crate::error::{McpError, McpErrorCode};
+use crate::event_channel::EventChannel;
 use crate::event_limit::EventLimit;
 
 /// Maximum size of an answer.
@@ -44,6 +45,8 @@ pub(crate) struct HttpTransport {
     egress: Egress,
     endpoint: Arc<McpEndpoint>,
     failures: Failures,
+    /// The stream for answers, if the server speaks [`crate::McpTransport::Sse`].
+    channel: Option<EventChannel>,
 }
 
 /// The reasons for failed requests. `rmcp` reports only that a request failed.
@@ -76,16 +79,34 @@ impl Failures {
     }
 }
 
-type PostResult = Result<StreamableHttpPostResponse, StreamableHttpError<McpError>>;
+pub(crate) type PostResult = Result<StreamableHttpPostResponse, StreamableHttpError<McpError>>;
 
 impl HttpTransport {
-    pub(crate) fn new(egress: Egress, endpoint: Arc<McpEndpoint>, failures: Failures) -> Self {
-        Self { egress, endpoint, failures }
+    pub(crate) fn new(
+        egress: Egress,
+        endpoint: Arc<McpEndpoint>,
+        transport: McpTransport,
+        failures: Failures,
+    ) -> Self {
+        let channel = (transport == McpTransport::Sse).then(EventChannel::default);
+        Self { egress, endpoint, failures, channel }
+    }
+
+    /// Returns the URL of the server.
+    pub(crate) fn url(&self) -> &str {
+        &self.endpoint.url
+    }
+
+    pub(crate) async fn open_stream(
+        &self,
+        request: EgressRequest,
+    ) -> Result<EgressStream, McpError> {
+        self.egress.open(request).await.map_err(McpError::from)
     }
 
     /// Returns a request to the server, with the endpoint's headers and those of the protocol.
     #[allow(clippy::disallowed_methods, reason = "the order of headers means nothing")]
-    fn build_request(
+    pub(crate) fn build_request(
         &self,
         method: HttpMethod,
         session_id: Option<&str>,
@@ -118,6 +139,9 @@ impl HttpTransport {
         session_id: Option<&str>,
         headers: &HashMap<HeaderName, HeaderValue>,
     ) -> PostResult {
+        if let Some(channel) = &self.channel {
+            return self.post_to_channel(channel, message, headers).await;
+        }
         let body = serde_json::to_vec(message)?;
         let request = EgressRequest {
             body: Some(body),
@@ -126,7 +150,7 @@ impl HttpTransport {
         let request = request
             .with_header("Content-Type", "application/json")
             .with_header("Accept", "application/json, text/event-stream");
-        let answer = self.egress.open(request).await.map_err(client_error)?;
+        let answer = self.open_stream(request).await.map_err(client_error)?;
         let JsonRpcMessage::Request(request) = message else {
             return accept_notification(&answer, session_id.is_some());
         };
@@ -147,7 +171,7 @@ impl HttpTransport {
         let session_id = answer.find_header(SESSION_HEADER);
         match media_type_of(&answer).as_str() {
             "text/event-stream" => {
-                Ok(StreamableHttpPostResponse::Sse(self.read_events(answer, id), session_id))
+                Ok(StreamableHttpPostResponse::Sse(self.read_events(answer, Some(id)), session_id))
             }
             "application/json" => {
                 let body = answer.read_rest().await.map_err(client_error)?;
@@ -174,12 +198,14 @@ impl HttpTransport {
         }
     }
 
-    fn read_events(
+    /// Returns the events of a stream. An error is recorded as the failure of the request with this id.
+    pub(crate) fn read_events(
         &self,
         answer: EgressStream,
-        id: &RequestId,
+        id: Option<&RequestId>,
     ) -> BoxStream<'static, Result<Sse, SseError>> {
-        let (failures, id) = (self.failures.clone(), id.clone());
+        let failures = self.failures.clone();
+        let id = id.cloned();
         let limit = EventLimit::new(MAX_EVENT_BYTES);
         let pieces = stream::try_unfold((answer, limit), async move |(mut answer, mut limit)| {
             let piece: Result<Option<Bytes>, McpError> = match answer.next_chunk().await {
@@ -192,11 +218,13 @@ impl HttpTransport {
             piece.map(|piece| piece.map(|piece| (piece, (answer, limit))))
         });
         let pieces = pieces.inspect(move |piece| {
-            if let Err(error) = piece {
+            if let (Err(error), Some(id)) = (piece, &id) {
                 failures.record(id.clone(), error.clone());
             }
         });
-        SseStream::from_bytes_stream(pieces.boxed()).boxed()
+        // Without an id, `rmcp` does not wait to resume the stream.
+        let events = SseStream::from_bytes_stream(pieces.boxed());
+        events.map(|event| event.map(|event| Sse { id: None, retry: None, ..event })).boxed()
     }
 }
 
@@ -212,10 +240,16 @@ impl StreamableHttpClient for HttpTransport {
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> PostResult {
         let result = self.post(&message, session_id.as_deref(), &headers).await;
-        if let (Err(StreamableHttpError::Client(error)), JsonRpcMessage::Request(request)) =
-            (&result, message)
-        {
-            self.failures.record(request.id, error.clone());
+        let failure = match &result {
+            Err(StreamableHttpError::Client(error)) => Some(error.clone()),
+            Err(StreamableHttpError::SessionExpired) => {
+                let detail = "the server knows no such session";
+                Some(McpError::new(McpErrorCode::Status, detail).with_status(404))
+            }
+            _ => None,
+        };
+        if let (Some(failure), JsonRpcMessage::Request(request)) = (failure, message) {
+            self.failures.record(request.id, failure);
         }
         result
     }
@@ -246,7 +280,7 @@ impl StreamableHttpClient for HttpTransport {
     }
 }
 
-fn client_error(error: impl Into<McpError>) -> StreamableHttpError<McpError> {
+pub(crate) fn client_error(error: impl Into<McpError>) -> StreamableHttpError<McpError> {
     StreamableHttpError::Client(error.into())
 }
 

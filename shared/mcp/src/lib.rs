@@ -8,6 +8,7 @@ mod client;
 mod connection;
 mod endpoint;
 mod error;
+mod event_channel;
 mod event_limit;
 mod http_transport;
 mod listing;

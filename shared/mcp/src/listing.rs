@@ -31,6 +31,7 @@ pub struct McpListing {
 /// Returns [`McpError`] unless every page was read before the deadline.
 pub(crate) async fn list_all_tools(
     connection: &Connection,
+    transport: McpTransport,
     deadline: Instant,
 ) -> Result<McpListing, McpError> {
     let mut tools = Vec::new();
@@ -55,7 +56,7 @@ pub(crate) async fn list_all_tools(
             Some(Value::String(next)) if !next.is_empty() => next,
             None | Some(Value::Null | Value::String(_)) => {
                 let revision = connection.revision();
-                return Ok(McpListing { transport: McpTransport::StreamableHttp, revision, tools });
+                return Ok(McpListing { transport, revision, tools });
             }
             Some(_) => {
                 return Err(McpError::protocol("a page of the listing has no text as its cursor"));

@@ -1,0 +1,173 @@
+//! Real servers on loopback, started by `cargo verify --only outside-tools`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use djinn_mcp::{McpClient, McpEndpoint, McpErrorCode, McpResult, McpTransport};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use super::scripted::{NEW, OLD, call, endpoint, local_egress};
+
+/// The revision of HTTP+SSE.
+const OLDEST: &str = "2024-11-05";
+
+const NEEDS_SERVERS: &str = "run `cargo verify --only outside-tools`";
+
+/// A kind of server: its SDK, its flags, and the revision that it speaks.
+struct Kind {
+    sdk: Sdk,
+    flags: &'static [&'static str],
+    revision: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Sdk {
+    Python1,
+    Python2,
+    Node,
+}
+
+const KINDS: [Kind; 12] = [
+    Kind { sdk: Sdk::Python2, flags: &[], revision: NEW },
+    Kind { sdk: Sdk::Python2, flags: &["--json"], revision: NEW },
+    Kind { sdk: Sdk::Python2, flags: &[], revision: OLD },
+    Kind { sdk: Sdk::Python2, flags: &["--stateless"], revision: OLD },
+    Kind { sdk: Sdk::Python1, flags: &[], revision: OLD },
+    Kind { sdk: Sdk::Python1, flags: &["--json"], revision: OLD },
+    Kind { sdk: Sdk::Python1, flags: &["--stateless"], revision: OLD },
+    Kind { sdk: Sdk::Python1, flags: &["--sse"], revision: OLDEST },
+    Kind { sdk: Sdk::Python2, flags: &["--sse"], revision: OLDEST },
+    Kind { sdk: Sdk::Node, flags: &[], revision: OLD },
+    Kind { sdk: Sdk::Node, flags: &["--json"], revision: OLD },
+    Kind { sdk: Sdk::Node, flags: &["--stateless"], revision: OLD },
+];
+
+impl Kind {
+    fn transport(&self) -> McpTransport {
+        if self.revision == OLDEST { McpTransport::Sse } else { McpTransport::StreamableHttp }
+    }
+
+    fn name(&self) -> String {
+        let sdk = match self.sdk {
+            Sdk::Python1 => "Python mcp 1.x",
+            Sdk::Python2 => "Python mcp 2.x",
+            Sdk::Node => "node sdk 1.x",
+        };
+        format!("{sdk} {} {}", self.revision, self.flags.join(" ")).trim_end().to_owned()
+    }
+}
+
+fn variable(name: &str) -> OsString {
+    std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: {NEEDS_SERVERS}"))
+}
+
+/// A server's process, killed when dropped.
+struct Process {
+    _child: Child,
+    port: u16,
+}
+
+impl Process {
+    async fn start(kind: &Kind, port: u16, flags: &[&str]) -> Self {
+        let servers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers");
+        let mut command = match kind.sdk {
+            Sdk::Python1 => Command::new(variable("MCP_PYTHON_1")),
+            Sdk::Python2 => Command::new(variable("MCP_PYTHON_2")),
+            Sdk::Node => Command::new("node"),
+        };
+        let script = match kind.sdk {
+            Sdk::Python1 | Sdk::Python2 => servers.join("server.py"),
+            // Node looks for packages beside the script.
+            Sdk::Node => copy_beside_packages(&servers.join("server.mjs")),
+        };
+        command.arg(script).args(kind.flags).args(flags).args(["--port", &port.to_string()]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = lines.next_line().await.unwrap().expect("the server prints its port");
+        Self { _child: child, port: line.parse().unwrap() }
+    }
+
+    async fn kill(mut self) {
+        self._child.kill().await.unwrap();
+    }
+}
+
+fn copy_beside_packages(script: &Path) -> PathBuf {
+    let copy = PathBuf::from(variable("MCP_NODE")).join("server.mjs");
+    std::fs::copy(script, &copy).unwrap();
+    copy
+}
+
+struct RealServer<'a> {
+    kind: &'a Kind,
+    client: McpClient,
+    endpoint: McpEndpoint,
+}
+
+impl RealServer<'_> {
+    async fn call(&self, tool: &str) -> Result<McpResult, djinn_mcp::McpError> {
+        let mut call = call(tool, self.kind.revision);
+        call.transport = self.kind.transport();
+        call.arguments.insert("b".to_owned(), json!(2));
+        self.client.call_tool(&self.endpoint, call).await
+    }
+}
+
+async fn check_server(kind: &Kind) {
+    let name = kind.name();
+    let process = Process::start(kind, 0, &[]).await;
+    let origin = format!("http://127.0.0.1:{}", process.port);
+    let client = McpClient::new(local_egress(&[&origin]));
+    let path = if kind.revision == OLDEST { "sse" } else { "mcp" };
+    let url = format!("{origin}/{path}");
+    let server = RealServer { kind, client, endpoint: endpoint(&url) };
+    let listing = server.client.list_tools(&server.endpoint).await.unwrap();
+    let names: Vec<_> =
+        listing.tools.iter().map(|tool| tool.as_ref().unwrap()["name"].clone()).collect();
+    assert_eq!(names, ["add", "picture", "fail"], "{name}");
+    // A server of both revisions is asked for the newer.
+    let listed = match (kind.sdk, kind.transport()) {
+        (_, McpTransport::Sse) => OLDEST,
+        (Sdk::Python2, McpTransport::StreamableHttp) => NEW,
+        (Sdk::Python1 | Sdk::Node, McpTransport::StreamableHttp) => OLD,
+    };
+    assert_eq!((&*listing.revision, listing.transport), (listed, kind.transport()), "{name}");
+    for _ in 0..2 {
+        let sum = server.call("add").await.unwrap();
+        // The newer SDK adds `{"result":3}` as structured content.
+        assert!(sum.text == "3" || sum.text == "3\n\n{\"result\":3}", "{name}: {sum:?}");
+    }
+    let picture = server.call("picture").await.unwrap();
+    assert_eq!(picture.files.len(), 1, "{name}: {picture:?}");
+    assert!(picture.files[0].content.starts_with(b"\x89PNG"), "{name}");
+    assert_eq!(picture.files[0].media_type.as_deref(), Some("image/png"), "{name}");
+    let failure = server.call("fail").await.unwrap();
+    assert!(failure.is_error && failure.text.contains("there is no ink"), "{name}: {failure:?}");
+    let unknown = server.call("nothing").await.unwrap_err();
+    assert_eq!(unknown.code, McpErrorCode::UnknownTool, "{name}: {unknown}");
+    // A restarted server knows no session, and has renamed a tool.
+    let port = process.port;
+    process.kill().await;
+    let gone = server.call("add").await.unwrap_err();
+    assert_eq!(gone.code, McpErrorCode::Unreachable, "{name}: {gone}");
+    let process = Process::start(kind, port, &[]).await;
+    server.call("add").await.unwrap_or_else(|error| panic!("{name}: {error}"));
+    process.kill().await;
+    let _process = Process::start(kind, port, &["--renamed"]).await;
+    let changed = server.call("add").await.unwrap_err();
+    assert_eq!(changed.code, McpErrorCode::UnknownTool, "{name}: {changed}");
+    server.call("plus").await.unwrap_or_else(|error| panic!("{name}: {error}"));
+    println!("real server: {name}: listed, called, image, error, unknown tool, restart, renamed");
+}
+
+#[tokio::test]
+#[ignore = "starts servers: cargo verify --only outside-tools"]
+async fn real_servers_are_listed_and_called() {
+    for kind in &KINDS {
+        check_server(kind).await;
+    }
+}
