@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use djinn_outside::HttpTool;
+use djinn_outside::OutsideDefinition;
 use djinn_runtime::configuration::Variables;
 use djinn_runtime::port::clock::{Clock, SystemClock, elapsed_ms};
 use djinn_runtime::port::outside::OutsideError;
 use djinn_runtime::port::secret::Secret;
-use djinn_runtime::port::text_folder::{FolderText, TOOLS, TextFolderError};
+use djinn_runtime::port::text_folder::{FolderText, TextFolderError};
 use djinn_settings::table::runtime::LOCAL;
+use djinn_tools::ToolFiles;
 use djinn_wiring::ConfigurationFolder;
 
 use crate::keys::KeyLocation;
@@ -21,7 +22,7 @@ pub(crate) type Engines = Arc<[EngineSettings]>;
 /// A tool that is a file, with the locations of its keys by name.
 #[derive(Debug, Clone)]
 pub(crate) struct CallableTool {
-    pub(crate) tool: Arc<HttpTool>,
+    pub(crate) tool: OutsideDefinition,
     pub(crate) keys: Vec<(String, KeyLocation)>,
 }
 
@@ -55,7 +56,8 @@ struct FolderState {
     texts: Option<Vec<FolderText>>,
     /// The engines of the last valid `djinn.toml`, which may name none.
     engines: Option<Option<Engines>>,
-    /// The last valid version of each tool in the folder.
+    files: ToolFiles,
+    /// The tools of the last valid state of each file.
     tools: BTreeMap<String, CallableTool>,
     /// The problems of the last read, as sentences.
     problems: Vec<String>,
@@ -104,7 +106,7 @@ impl<C: Clock> GatewayConfiguration<C> {
             watched.update(fresh_ms).await;
             let tool = watched.lock_state().tools.get(name).cloned();
             let tool = tool
-                .filter(|found| found.tool.sha256() == definition && found.tool.terms.is_enabled);
+                .filter(|found| found.tool.sha256() == definition && found.tool.terms().is_enabled);
             if tool.is_some() {
                 return tool;
             }
@@ -131,7 +133,7 @@ impl<C: Clock> WatchedFolder<C> {
         let problems = match texts {
             Ok(texts) if state.texts.as_ref() == Some(&texts) => return,
             Ok(texts) => {
-                let mut problems = self.read_tools(&texts, &mut state.tools);
+                let mut problems = self.read_tools(&texts, &mut state);
                 match self.parse_engines(&texts) {
                     Ok(engines) => state.engines = Some(engines),
                     Err(of_engines) => problems.extend(of_engines),
@@ -165,34 +167,15 @@ impl<C: Clock> WatchedFolder<C> {
     }
 
     /// Reads the tools of the folder, and removes those without a file. Returns the problems as sentences.
-    fn read_tools(
-        &self,
-        texts: &[FolderText],
-        tools: &mut BTreeMap<String, CallableTool>,
-    ) -> Vec<String> {
-        let mut problems = Vec::new();
-        let mut earlier = std::mem::take(tools);
-        for (file, text) in TOOLS.texts_of(texts) {
-            let name = file.strip_suffix(".toml").unwrap_or(file);
-            let path = text.path_in(self.folder.path());
-            let result = match &text.text {
-                Ok(text) => HttpTool::read(name, &path, text)
-                    .map_err(|found| found.iter().map(ToString::to_string).collect()),
-                Err(problem) => Err(vec![format!("{path}:1: it {problem}")]),
-            };
-            match result {
-                Ok(tool) => {
-                    let keys = tool.key_names().into_iter().map(|key| self.locate_key(key));
-                    let keys = keys.collect();
-                    tools.insert(name.to_owned(), CallableTool { tool: Arc::new(tool), keys });
-                }
-                Err(found) => {
-                    problems.extend(found);
-                    tools.extend(earlier.remove_entry(name));
-                }
-            }
-        }
-        problems
+    fn read_tools(&self, texts: &[FolderText], state: &mut FolderState) -> Vec<String> {
+        let reading = state.files.read(self.folder.path(), texts);
+        let tools = reading.tools.into_iter().map(|tool| {
+            let keys = tool.key_names().into_iter().map(|key| self.locate_key(key));
+            let keys = keys.collect();
+            (tool.name().to_owned(), CallableTool { tool, keys })
+        });
+        state.tools = tools.collect();
+        reading.problems.iter().map(ToString::to_string).collect()
     }
 
     /// Returns the location of a key: a secret, or a variable that is set on a laptop.

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use djinn_egress::{Egress, EgressError, EgressRequest};
+use djinn_mcp::McpClient;
 use djinn_outside::{ToolProblem, ToolProblemCode};
 use djinn_runtime::port::outside::{
     MAX_HITS, MAX_PAGES, MAX_QUERIES, OutsideError, PageAnswer, PageOutcome, PageProblem,
@@ -38,6 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct GatewayHandler<S> {
     egress: Egress,
     tools: Egress,
+    servers: McpClient,
     reader: PageReader,
     robots: RobotsCache,
     configuration: GatewayConfiguration,
@@ -49,9 +51,11 @@ impl<S: Secrets> GatewayHandler<S> {
     pub(crate) fn new(mut settings: GatewaySettings, secrets: S) -> Result<Self, EgressError> {
         let configuration = GatewayConfiguration::new(&mut settings);
         let egress = Egress::new(settings.egress)?;
+        let tools = egress.with_limits(TOOL_LIMITS);
         Ok(Self {
             configuration,
-            tools: egress.with_limits(TOOL_LIMITS),
+            servers: McpClient::new(tools.clone()),
+            tools,
             egress,
             reader: PageReader::new(),
             robots: RobotsCache::default(),
@@ -94,7 +98,9 @@ impl<S: Secrets> GatewayHandler<S> {
     /// Calls a tool, if its file is still the one that the run was offered.
     pub(crate) async fn call_tool(&self, job: ToolJob) -> ToolAnswer {
         match self.configuration.find_tool(&job.tool, &job.definition).await {
-            Some(tool) => ToolCaller::new(&self.tools, &self.keys).call(tool, job).await,
+            Some(tool) => {
+                ToolCaller::new(&self.tools, &self.servers, &self.keys).call(tool, job).await
+            }
             None => {
                 let code = ToolProblemCode::Changed;
                 ToolAnswer::Failed(ToolProblem { code, status: None, detail: String::new() })

@@ -1,14 +1,17 @@
 //! Calls of tools that are files: the request with its keys, and the server's answer.
 
 mod redaction;
+mod server_call;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::id::sha256_hex;
 use djinn_egress::{Egress, EgressError, EgressLimits, EgressRequest, EgressResponse, HttpMethod};
+use djinn_mcp::McpClient;
 use djinn_outside::{
-    FoundFile, FoundFileContent, HeaderPart, HttpTool, OutsideRequest, RequestMethod, ToolProblem,
-    ToolProblemCode, ToolReading,
+    FoundFile, FoundFileContent, HeaderPart, HttpTool, OutsideDefinition, OutsideRequest,
+    RequestMethod, ToolProblem, ToolProblemCode, ToolReading,
 };
 use djinn_runtime::port::outside::{ToolAnswer, ToolAnswerFile, ToolJob};
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
@@ -44,6 +47,7 @@ const ACCEPT: &str = "application/json, text/plain;q=0.9, */*;q=0.1";
 /// The client for tools.
 pub(crate) struct ToolCaller<'a, S> {
     egress: &'a Egress,
+    servers: &'a McpClient,
     keys: &'a KeyCache<S>,
 }
 
@@ -51,35 +55,52 @@ pub(crate) struct ToolCaller<'a, S> {
 type KeyValues = Vec<(String, Option<Secret>)>;
 
 impl<'a, S: Secrets> ToolCaller<'a, S> {
-    pub(crate) fn new(egress: &'a Egress, keys: &'a KeyCache<S>) -> Self {
-        Self { egress, keys }
+    pub(crate) fn new(egress: &'a Egress, servers: &'a McpClient, keys: &'a KeyCache<S>) -> Self {
+        Self { egress, servers, keys }
     }
 
     /// Calls a tool. No key is in the answer.
     pub(crate) async fn call(&self, configured: CallableTool, job: ToolJob) -> ToolAnswer {
-        let tool = &configured.tool;
+        let headers = CallHeaders::new(&job.idempotency_key);
+        let answer = match &configured.tool {
+            OutsideDefinition::Http(tool) => {
+                self.call_http(&configured, tool, &job, &headers).await
+            }
+            OutsideDefinition::Mcp(tool) => {
+                self.call_server(&configured, tool, &job, &headers).await
+            }
+        };
+        log_answer(configured.tool.name(), &headers, &answer);
+        answer
+    }
+
+    async fn call_http(
+        &self,
+        configured: &CallableTool,
+        tool: &Arc<HttpTool>,
+        job: &ToolJob,
+        headers: &CallHeaders,
+    ) -> ToolAnswer {
         let request = match tool.fill(&job.arguments) {
             Ok(request) => request,
             Err(error) => return fail(ToolProblemCode::Arguments, error.to_string()),
         };
-        let headers = CallHeaders::new(&job.idempotency_key);
-        let answer = match self.send(&configured, &request, &headers).await {
-            Ok((response, keys)) => self.read(&configured, response, Redaction::new(&keys)).await,
+        match self.send(configured, tool, &request, headers).await {
+            Ok((response, keys)) => self.read(tool, response, Redaction::new(&keys)).await,
             Err(problem) => ToolAnswer::Failed(problem),
-        };
-        log_answer(&tool.name, &headers, &answer);
-        answer
+        }
     }
 
     /// Sends the request. After a rejected key, sends the request again if a stored key has changed.
     async fn send(
         &self,
         configured: &CallableTool,
+        tool: &HttpTool,
         request: &OutsideRequest,
         headers: &CallHeaders,
     ) -> Result<(EgressResponse, KeyValues), ToolProblem> {
         let send = async |keys: &KeyValues| {
-            let egress_request = build_request(&configured.tool, request, keys, headers);
+            let egress_request = build_request(tool, request, keys, headers);
             let result = self.egress.send(egress_request).await;
             result.map_err(|error| explain_egress(&error))
         };
@@ -97,7 +118,7 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
 
     async fn read(
         &self,
-        configured: &CallableTool,
+        tool: &Arc<HttpTool>,
         response: EgressResponse,
         redaction: Redaction,
     ) -> ToolAnswer {
@@ -110,7 +131,7 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
             Ok(body) => body,
             Err(error) => return ToolAnswer::Failed(explain_incomplete(&error)),
         };
-        let tool = configured.tool.clone();
+        let tool = Arc::clone(tool);
         // Large answers take a while to parse.
         let reading = spawn_blocking(move || {
             let body = redaction.redact_bytes(body);
@@ -232,7 +253,7 @@ fn build_request(
     };
     for header in &request.headers {
         let value: String = header.value.iter().map(|part| reveal(part, keys)).collect();
-        let has_key = header.value.iter().any(|part| matches!(part, HeaderPart::Key(_)));
+        let has_key = header.value.iter().any(is_key);
         egress_request = if has_key {
             egress_request.with_key(&header.name, &value)
         } else {
@@ -248,6 +269,11 @@ fn build_request(
     egress_request
         .with_header("Idempotency-Key", &headers.idempotency_key)
         .with_header("traceparent", &headers.traceparent)
+}
+
+/// Returns true if a part of a header is a key.
+fn is_key(part: &HeaderPart) -> bool {
+    matches!(part, HeaderPart::Key(_))
 }
 
 /// Returns the text of a part of a header.

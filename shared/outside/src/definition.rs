@@ -45,6 +45,15 @@ impl OutsideDefinition {
         }
     }
 
+    /// Returns the names of the operator's keys in the headers, each once.
+    #[must_use]
+    pub fn key_names(&self) -> Vec<&str> {
+        match self {
+            Self::Http(tool) => tool.key_names(),
+            Self::Mcp(tool) => tool.key_names(),
+        }
+    }
+
     /// Returns the hash by which the gateway recognises the definition that a run was offered.
     #[must_use]
     pub fn sha256(&self) -> &str {

@@ -1,10 +1,12 @@
 //! A tool of an MCP server.
 
+use std::collections::BTreeSet;
+
 use djinn_schema::ShownSchema;
 use serde_json::Value;
 
 use crate::lock_file::ServerTransport;
-use crate::request::OutsideHeader;
+use crate::request::{HeaderPart, OutsideHeader};
 use crate::terms::ToolTerms;
 
 /// A tool of a server's file, as it was locked.
@@ -37,6 +39,17 @@ pub struct McpTool {
 }
 
 impl McpTool {
+    /// Returns the names of the operator's keys in the headers, each once.
+    #[must_use]
+    pub fn key_names(&self) -> Vec<&str> {
+        let parts = self.headers.iter().flat_map(|header| &header.value);
+        let names = parts.filter_map(|part| match part {
+            HeaderPart::Key(name) => Some(name.as_str()),
+            HeaderPart::Text(_) => None,
+        });
+        names.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// Returns the SHA-256, in lower-case hex, of the locked definition, its shown form, and everything in the server's
     /// file that decides where and how a call is sent.
     #[must_use]

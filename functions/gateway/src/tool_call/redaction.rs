@@ -63,7 +63,7 @@ impl Redaction {
         FoundFile { content, ..file }
     }
 
-    fn redact_text(&self, text: String) -> String {
+    pub(super) fn redact_text(&self, text: String) -> String {
         self.forms.iter().fold(text, |text, form| {
             if text.contains(form.as_str()) { text.replace(form.as_str(), REMOVED) } else { text }
         })

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use djinn_core::id::FileName;
-use djinn_mcp::{McpCall, McpClient, McpEndpoint, McpError, McpErrorCode, McpHeader, McpResult};
-use djinn_outside::{McpTool, ToolProblem, ToolProblemCode};
+use djinn_mcp::{McpCall, McpEndpoint, McpError, McpErrorCode, McpHeader, McpResult, McpTransport};
+use djinn_outside::{McpTool, ServerTransport, ToolProblem, ToolProblemCode};
 use djinn_runtime::port::outside::{ToolAnswer, ToolAnswerFile, ToolJob};
 use djinn_runtime::port::secret::Secrets;
 use serde_json::Value;
@@ -21,10 +21,9 @@ impl<S: Secrets> ToolCaller<'_, S> {
     /// Calls a tool of a server. No key is in the answer.
     pub(super) async fn call_server(
         &self,
-        client: &McpClient,
         configured: &CallableTool,
         tool: &McpTool,
-        job: ToolJob,
+        job: &ToolJob,
         headers: &CallHeaders,
     ) -> ToolAnswer {
         let Value::Object(arguments) = &job.arguments else {
@@ -33,21 +32,25 @@ impl<S: Secrets> ToolCaller<'_, S> {
         let call = McpCall {
             tool: tool.own_name.clone(),
             arguments: arguments.clone(),
+            transport: match tool.transport {
+                ServerTransport::StreamableHttp => McpTransport::StreamableHttp,
+                ServerTransport::Sse => McpTransport::Sse,
+            },
             revision: tool.revision.clone(),
             idempotency_key: headers.idempotency_key.clone(),
             traceparent: headers.traceparent.clone(),
         };
         let send = async |keys: &KeyValues| {
-            client.call_tool(&build_endpoint(tool, keys), call.clone()).await
+            self.servers.call_tool(&build_endpoint(tool, keys), call.clone()).await
         };
-        let mut keys = match self.find_keys(configured, &job).await {
+        let mut keys = match self.find_keys(configured).await {
             Ok(keys) => keys,
             Err(problem) => return ToolAnswer::Failed(problem),
         };
         let mut result = send(&keys).await;
         // After a rejected key, the call is sent again if a stored key has changed.
         if is_rejected(&result) && self.forget_keys(configured, &keys) {
-            match self.find_keys(configured, &job).await {
+            match self.find_keys(configured).await {
                 Ok(new_keys) if new_keys != keys => {
                     result = send(&new_keys).await;
                     keys = new_keys;
@@ -78,11 +81,7 @@ fn build_endpoint(tool: &McpTool, keys: &KeyValues) -> McpEndpoint {
     }
 }
 
-fn to_answer(
-    tool: &str,
-    result: Result<McpResult, McpError>,
-    redaction: &Redaction,
-) -> ToolAnswer {
+fn to_answer(tool: &str, result: Result<McpResult, McpError>, redaction: &Redaction) -> ToolAnswer {
     match result {
         Ok(McpResult { text, is_error: true, .. }) => {
             let words = redaction.redact_text(text);
@@ -153,10 +152,7 @@ mod tests {
         let names: Vec<_> = files.iter().map(|file| file.name.as_str()).collect();
         let tool = "notes__draw";
         let numbered = |number: u32| format!("{tool}-{number}");
-        assert_eq!(
-            names,
-            [tool, "a.bin", &numbered(3), &numbered(4), "c.csv", &numbered(6)]
-        );
+        assert_eq!(names, [tool, "a.bin", &numbered(3), &numbered(4), "c.csv", &numbered(6)]);
         assert!(files.iter().all(|file| file.content == b"x ***"));
     }
 

@@ -10,6 +10,7 @@
 mod engines;
 mod pages;
 mod robots;
+mod servers;
 mod site;
 mod tools;
 

@@ -17,10 +17,10 @@ use tokio::net::TcpListener;
 use crate::context;
 use crate::site::{RawAnswer, SentRequest, Site, answer, answer_with, redirect};
 
-const CANARY: &str = "canary-key-0123";
+pub(crate) const CANARY: &str = "canary-key-0123";
 
 /// Everything that this process logs.
-static LOG: LazyLock<Log> = LazyLock::new(|| {
+pub(crate) static LOG: LazyLock<Log> = LazyLock::new(|| {
     let log = Log::default();
     let writer = log.clone();
     djinn_runtime::telemetry::init(Some("info,gateway=trace,djinn_egress=trace"), move || {
@@ -30,7 +30,7 @@ static LOG: LazyLock<Log> = LazyLock::new(|| {
 });
 
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -43,12 +43,18 @@ impl Write for Log {
     }
 }
 
+impl Log {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
 /// Secrets of a test, by name.
 #[derive(Clone, Default)]
-struct StoredKeys(Arc<Mutex<BTreeMap<&'static str, &'static str>>>);
+pub(crate) struct StoredKeys(Arc<Mutex<BTreeMap<&'static str, &'static str>>>);
 
 impl StoredKeys {
-    fn set(&self, name: &'static str, key: &'static str) {
+    pub(crate) fn set(&self, name: &'static str, key: &'static str) {
         self.0.lock().unwrap().insert(name, key);
     }
 }
@@ -61,14 +67,14 @@ impl Secrets for StoredKeys {
 }
 
 /// A gateway over a configuration folder, whose changes count at once.
-struct ToolGateway {
-    folder: TempDir,
-    gateway: LocalGateway<StoredKeys>,
-    keys: StoredKeys,
+pub(crate) struct ToolGateway {
+    pub(crate) folder: TempDir,
+    pub(crate) gateway: LocalGateway<StoredKeys>,
+    pub(crate) keys: StoredKeys,
 }
 
 impl ToolGateway {
-    fn start(sites: &[&Site]) -> Self {
+    pub(crate) fn start(sites: &[&Site]) -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().to_str().unwrap().to_owned();
         let origins: Vec<_> = sites.iter().map(|site| site.origin()).collect();
@@ -136,12 +142,12 @@ headers.authorization = "Bearer {{key:weather}}"
     )
 }
 
-fn problem(answer: &ToolAnswer) -> &ToolProblem {
+pub(crate) fn problem(answer: &ToolAnswer) -> &ToolProblem {
     let ToolAnswer::Failed(problem) = answer else { panic!("{answer:?}") };
     problem
 }
 
-fn text(answer: &ToolAnswer) -> &str {
+pub(crate) fn text(answer: &ToolAnswer) -> &str {
     let ToolAnswer::Done { text, .. } = answer else { panic!("{answer:?}") };
     text
 }
@@ -186,7 +192,7 @@ async fn a_key_goes_to_its_server_alone_and_comes_back_in_no_answer() {
     );
     assert!(site.requests().iter().all(has_canary) && site.requests().len() == 4);
     let [request] = &away.requests()[..] else { panic!("{:?}", away.requests()) };
-    let log = String::from_utf8(LOG.0.lock().unwrap().clone()).unwrap();
+    let log = LOG.text();
     assert!(log.contains("a tool was called") && !log.contains(CANARY), "{log}");
     assert!(
         !has_canary(request) && !request.headers.contains_key("idempotency-key"),

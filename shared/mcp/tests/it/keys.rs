@@ -127,9 +127,15 @@ async fn calls_at_the_same_time_receive_their_own_answers() {
 async fn the_older_transport_posts_to_its_own_origin_only() {
     let other = TestServer::start(|_| page("stolen")).await;
     for (event, code) in [
-        (format!("event: endpoint\ndata: {}/messages\n\n", other.origin), McpErrorCode::Unreachable),
+        (
+            format!("event: endpoint\ndata: {}/messages\n\n", other.origin),
+            McpErrorCode::Unreachable,
+        ),
         ("event: endpoint\ndata: //127.0.0.1:1/messages\n\n".to_owned(), McpErrorCode::Unreachable),
-        ("event: endpoint\ndata: http://169.254.169.254/\n\n".to_owned(), McpErrorCode::Unreachable),
+        (
+            "event: endpoint\ndata: http://169.254.169.254/\n\n".to_owned(),
+            McpErrorCode::Unreachable,
+        ),
         ("event: message\ndata: {}\n\n".to_owned(), McpErrorCode::Unreachable),
         (String::new(), McpErrorCode::Unreachable),
         ("event: endpoint\ndata: /gone\n\n".to_owned(), McpErrorCode::Status),
