@@ -10,7 +10,7 @@ use djinn_runtime::port::outside::OutsideError;
 use djinn_runtime::port::secret::Secret;
 use djinn_runtime::port::text_folder::{FolderText, TextFolderError};
 use djinn_settings::table::runtime::LOCAL;
-use djinn_tools::ToolFiles;
+use djinn_tools::tool_files::ToolFiles;
 use djinn_wiring::ConfigurationFolder;
 
 use crate::keys::KeyLocation;

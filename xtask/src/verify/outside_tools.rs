@@ -16,7 +16,7 @@ pub(super) fn run_tests() -> Result<()> {
     let (old, new) = venv::ensure_mcp()?;
     let node = node_packages::ensure_packages(&tools, PACKAGES, "mcp-node")?;
     let tests = BuiltPrograms::new()?;
-    let tests = tests.test_command("shared/mcp", "it", &["--include-ignored", "--nocapture"])?;
+    let tests = tests.test_command("shared/mcp", "mcp", &["--include-ignored", "--nocapture"])?;
     let mut tests = tools.with_venv(tests)?;
     tests.env("MCP_PYTHON_1", old.python()).env("MCP_PYTHON_2", new.python()).env("MCP_NODE", node);
     test_process::run_tests(&mut tests)
