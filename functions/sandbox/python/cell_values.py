@@ -17,27 +17,38 @@ _SAME_CURRENCY = {"人民币": "¥", "RMB": "¥", "CNY": "¥", "元": "¥", "圆
 _CURRENCY = "|".join(re.escape(name) for name in _CURRENCIES)
 _UNIT_BEFORE = re.compile(rf"(?P<sign>[+-]?)(?P<unit>{_CURRENCY})\s*(?P<rest>.+)", re.IGNORECASE)
 _UNIT_AFTER = re.compile(rf"(?P<rest>.+?)\s*(?P<unit>%|{_CURRENCY})", re.IGNORECASE)
+_INTEGER = re.compile(r"-?(0|[1-9]\d{0,14})", re.ASCII)
+_DIGIT = re.compile(r"\d")
+# Maximum characters of a number, with its unit.
+_MAX_NUMBER = 60
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 # A code such as `12E5` is no number.
 _SCIENTIFIC = re.compile(r"[+-]?(\d+\.\d*[eE][+-]?|\d+[eE][+-])\d{1,3}")
 # Groups of three digits, by the mark between them.
-_GROUPED = {",": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"), ".": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?"),
-            " ": re.compile(r"[+-]?[1-9]\d{0,2}( \d{3})+([.,]\d+)?"), "'": re.compile(r"[+-]?[1-9]\d{0,2}('\d{3})+(\.\d+)?")}
+_GROUPED = {",": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"),
+            ".": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?"),
+            " ": re.compile(r"[+-]?[1-9]\d{0,2}( \d{3})+([.,]\d+)?"),
+            "'": re.compile(r"[+-]?[1-9]\d{0,2}('\d{3})+(\.\d+)?")}
 _COMMA_DECIMAL = re.compile(r"[+-]?\d+,\d+")
 _LEADING_ZERO = re.compile(r"[+-]?0\d+")
 
-_TIME = (r"(?:[T\s]+|(?<=日))(?P<hour>\d{1,2})(?:[:时点](?P<minute>\d{1,2}))?(?:[:分](?P<second>\d{1,2})(?:[.,](?P<part>\d{1,9}))?)?"
+_TIME = (r"(?:[T\s]+|(?<=日))(?P<hour>\d{1,2})(?:[:时点](?P<minute>\d{1,2}))?"
+         r"(?:[:分](?P<second>\d{1,2})(?:[.,](?P<part>\d{1,9}))?)?"
          r"[秒分]?\s*(?P<half>[AaPp]\.?[Mm]\.?)?\s*(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?")
-_YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})(?:{_TIME})?")
+_YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})"
+                         rf"(?:{_TIME})?")
 _HAN_DATE = re.compile(rf"(?P<year>\d{{4}})\s*年\s*(?P<month>\d{{1,2}})\s*月\s*(?P<day>\d{{1,2}})\s*[日号]?(?:{_TIME})?")
 _HAN_MONTH = re.compile(r"(?P<year>\d{4})\s*年\s*(?P<month>\d{1,2})\s*月(份)?")
 _MONTH = re.compile(r"(?P<year>(19|20)\d{2})[-/](?P<month>\d{1,2})")
-_YEAR_LAST = re.compile(rf"(?P<first>\d{{1,2}})(?P<mark>[-/.])(?P<second_place>\d{{1,2}})(?P=mark)(?P<year>\d{{4}})(?:{_TIME})?")
+_YEAR_LAST = re.compile(rf"(?P<first>\d{{1,2}})(?P<mark>[-/.])(?P<second_place>\d{{1,2}})(?P=mark)(?P<year>\d{{4}})"
+                        rf"(?:{_TIME})?")
 _NAMES = {name: number for number, name in enumerate(
     ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}
 _NAMED = re.compile(rf"(?P<day>\d{{1,2}})[\s-]+(?P<name>[A-Za-z]{{3,9}})\.?[\s,-]+(?P<year>\d{{4}})(?:{_TIME})?")
-_NAME_FIRST = re.compile(rf"(?P<name>[A-Za-z]{{3,9}})\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})(?:{_TIME})?")
-_CLOCK = re.compile(r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<part>\d{1,6}))?)?\s*(?P<half>[AaPp][Mm])?")
+_NAME_FIRST = re.compile(rf"(?P<name>[A-Za-z]{{3,9}})\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})"
+                         rf"(?:{_TIME})?")
+_CLOCK = re.compile(r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<part>\d{1,6}))?)?"
+                    r"\s*(?P<half>[AaPp][Mm])?")
 
 
 def plain_text(text):
@@ -86,6 +97,10 @@ _COMMA = frozenset(pair for pair in NO_MARKS if pair[0] == ",")
 
 def parse_number(text):
     """Returns the `NumberText` of a text."""
+    if _INTEGER.fullmatch(text):
+        return NumberText("", text, NO_MARKS)
+    if len(text) > _MAX_NUMBER or not _DIGIT.search(text):
+        return None
     text, is_negative = plain_text(text), False
     if text.startswith("(") and text.endswith(")"):
         text, is_negative = text[1:-1].strip(), True
@@ -170,8 +185,10 @@ class DateText:
 
 def parse_date(text):
     """Returns the `DateText` of a text."""
+    if len(text) > _MAX_NUMBER or not _DIGIT.search(text):
+        return None
     text = plain_text(text)
-    if not text[:1].isalnum() or not any(digit.isdigit() for digit in text):
+    if not text[:1].isalnum():
         return None
     for pattern in (_YEAR_FIRST, _HAN_DATE):
         found = pattern.fullmatch(text)
@@ -193,7 +210,8 @@ def parse_date(text):
 def _add_time(date, fields):
     hour = _hour(int(fields["hour"]), fields["half"])
     part = int((fields["part"] or "0").ljust(6, "0")[:6])
-    date = date.replace(hour=hour, minute=int(fields["minute"] or 0), second=int(fields["second"] or 0), microsecond=part)
+    minute, second = int(fields["minute"] or 0), int(fields["second"] or 0)
+    date = date.replace(hour=hour, minute=minute, second=second, microsecond=part)
     zone = fields["zone"]
     if zone and zone not in ("Z", "UTC"):
         offset = datetime.timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))

@@ -17,8 +17,8 @@ _MAX_NEAR = 5
 
 # Parts that no query has.
 _WRITES = tuple(getattr(exp, name) for name in (
-    "Insert", "Update", "Delete", "Merge", "Create", "Drop", "Alter", "Copy", "Attach", "Detach", "Set", "Pragma", "Use",
-    "Command", "Into", "Lock", "TruncateTable", "Transaction", "Commit", "Rollback", "Describe", "Show", "Summarize", "Kill",
+    "Insert", "Update", "Delete", "Merge", "Create", "Drop", "Alter", "Copy", "Attach", "Detach", "Set", "Pragma",
+    "Use", "Command", "Into", "Lock", "TruncateTable", "Transaction", "Commit", "Rollback", "Describe", "Show", "Summarize", "Kill",
     "Analyze", "Grant", "Cache", "Uncache", "LoadData", "Comment", "Execute", "Install") if hasattr(exp, name))
 _PARAMETERS = (exp.Parameter, exp.Placeholder, exp.SessionParameter)
 
@@ -159,13 +159,15 @@ def explain_error(error, columns):
     if isinstance(error, duckdb.OutOfMemoryException):
         return SqlError("too_large")
     column = re.search(r'(?:column|Column|column named) "([^"]+)"', detail)
-    if isinstance(error, duckdb.BinderException) and column and "not found" in detail or "does not have a column" in detail:
+    if isinstance(error, duckdb.BinderException) and ("not found" in detail or "does not have a column" in detail):
         name = column[1].rpartition(".")[2] if column else ""
         return SqlError("unknown_column", name, _near(name, columns), detail, place)
     missing = re.search(r"(Table|Function|Macro) with name (\S+) does not exist", detail)
     if missing:
         code = "unknown_table" if missing[1] == "Table" else "function"
         return SqlError(code, missing[2], (), detail, place)
+    if "depth" in detail:
+        return SqlError("too_deep")
     code = "syntax" if isinstance(error, duckdb.ParserException) else "failed"
     return SqlError(code, detail=detail[:500], place=place)
 

@@ -82,4 +82,13 @@ def _read_tables(names):
     return {name: read_tables(name, name) for name in names}
 
 
-_KINDS = {"look": _look, "extract": _extract, "render": _render, "scale": _scale, "read_tables": _read_tables}
+def _query(tables, queries, accepted, seconds):
+    try:
+        from run_queries import run_queries
+    except ModuleNotFoundError:
+        return {"results": [], "problem": "not_installed"}
+    return run_queries(tables, queries, accepted, seconds)
+
+
+_KINDS = {"look": _look, "extract": _extract, "render": _render, "scale": _scale, "read_tables": _read_tables,
+          "query": _query}

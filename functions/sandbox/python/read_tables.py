@@ -6,7 +6,8 @@ import os
 import re
 
 import duckdb
-from column_types import find_column, find_marks, name_examples
+from column import name_examples
+from column_types import find_column, find_marks
 from engine import open_engine, quote_name, quote_text
 from extract import Unreadable
 from table_files import MAX_COLUMNS, read_sources
@@ -20,8 +21,8 @@ _SAMPLED_VALUES, _MAX_SAMPLES, _MAX_SAMPLE = 50, 12, 300
 _SAMPLED_COLUMNS = 200
 _MAX_TABLE_NAME = 60
 _PARQUET = b"PAR1"
-_KINDS = (("BOOLEAN", "boolean"), ("DATE", "date"), ("TIMESTAMP", "timestamp"), ("TIME", "time"), ("DECIMAL", "decimal"),
-          ("FLOAT", "number"), ("DOUBLE", "number"), ("TINYINT", "integer"), ("SMALLINT", "integer"),
+_KINDS = (("BOOLEAN", "boolean"), ("DATE", "date"), ("TIMESTAMP", "timestamp"), ("TIME", "time"),
+          ("DECIMAL", "decimal"), ("FLOAT", "number"), ("DOUBLE", "number"), ("TINYINT", "integer"), ("SMALLINT", "integer"),
           ("INTEGER", "integer"), ("BIGINT", "integer"), ("HUGEINT", "integer"), ("UTINYINT", "integer"),
           ("USMALLINT", "integer"), ("UINTEGER", "integer"), ("UBIGINT", "integer"), ("UHUGEINT", "integer"))
 
@@ -31,7 +32,7 @@ def read_tables(path, name):
 
     A table has `table` (a name for SQL), `sheet`, `parquet` (the name of the written file), `rows`, `columns` and
     `notes`. A column has `name`, `type`, `nulls`, `distinct`, `is_key`, `min`, `max`, `samples`, and `readings` and
-    `reason` as `column_types.Column`.
+    `reason` as `column.Column`.
 
     A note is an object with `code` and, depending on the code, `count`, `examples`, `column`, `name`. Codes of the
     file: `encoding`, `replaced_characters`, `hidden_sheet`, `chart_sheet`, `empty_sheet`, `more_sheets`. Codes of a
@@ -159,8 +160,8 @@ def _read_parquet(path, table_name):
                 raise Unreadable("too_many_columns")
             names = [name for name, *_ in found]
             kinds = [kind_of_type(sql_type) for _, sql_type, *_ in found]
-            selected = ", ".join(quote_name(name) if kind != "text" else f"CAST({quote_name(name)} AS VARCHAR) AS {quote_name(name)}"
-                                 for name, kind in zip(names, kinds))
+            selected = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" if kind == "text" else name
+                                 for name, kind in zip(map(quote_name, names), kinds))
             engine.execute(f"CREATE TABLE data AS SELECT {selected} FROM raw")
             [(rows,)] = engine.execute("SELECT count(*) FROM data").fetchall()
             parquet = _write_parquet(engine)
@@ -175,10 +176,11 @@ def _read_parquet(path, table_name):
 
 
 def kind_of_type(sql_type):
-    """Returns the kind of one of DuckDB's types, as `column_types.Column`; `text` for all others."""
+    """Returns the kind of one of DuckDB's types, as `column.Column`; `text` for all others."""
     if sql_type.endswith("]") or sql_type.startswith(("STRUCT", "MAP", "UNION")):
         return "text"
-    return next((kind for start, kind in _KINDS if sql_type == start or sql_type.startswith((f"{start}(", f"{start} ", f"{start}_"))), "text")
+    return next((kind for start, kind in _KINDS
+                 if sql_type == start or sql_type.startswith((f"{start}(", f"{start} ", f"{start}_"))), "text")
 
 
 # Descriptions

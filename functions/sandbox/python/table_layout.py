@@ -7,6 +7,7 @@ from cell_values import parse_date, parse_number, plain_text
 from csv_table import find_header, find_total, usual_width
 
 _SAMPLE_ROWS = 200
+_BLANKS = "\u200b\ufeff \t\r\n\u00a0\u3000"
 _MAX_HEADER_ROWS = 4
 _MAX_NAME = 100
 _MAX_EXAMPLE = 80
@@ -81,8 +82,11 @@ class Table:
         """Cuts the rows from a second header on, which begins another table after a blank row."""
         kinds = [_usual_kind([row[place] for _, row in data]) for place in range(len(self.names))]
         for place in range(1, len(data) - 1):
-            row, following = data[place][1], next((later for _, later in data[place + 1:] if _count(later)), None)
-            if _count(data[place - 1][1]) or _count(row) < 2 or following is None:
+            row = data[place][1]
+            if _count(data[place - 1][1]) or _count(row) < 2:
+                continue
+            following = next((later for _, later in data[place + 1:] if _count(later)), None)
+            if following is None:
                 continue
             texts = [at for at, cell in enumerate(row) if cell is not None]
             is_header = all(kind_of_cell(row[at]) == "text" for at in texts) and any(
@@ -154,14 +158,16 @@ class Table:
 
 def clean_name(cell):
     """Returns a cell of a header as a name: one line, without outer blanks and control characters."""
-    from column_types import show_native
+    from column import show_native
 
     text = cell if isinstance(cell, str) else show_native(cell)
     return re.sub(r"[\s\x00-\x1f\u200b\ufeff]+", " ", text).strip()
 
 
 def _empty_to_none(cell):
-    return None if isinstance(cell, str) and not cell.strip("\u200b\ufeff \t\r\n\u00a0\u3000") else cell
+    if isinstance(cell, str) and (not cell or cell.isspace() or not cell.strip(_BLANKS)):
+        return None
+    return cell
 
 
 def _count(row):
@@ -229,7 +235,8 @@ def _is_data(rows, start):
     """Returns true if the first row has numbers or dates as its columns have, and no numbers that name columns."""
     cells = [cell for cell in rows[start] if cell is not None]
     numbers = [cell for cell in cells if kind_of_cell(cell) == "number"]
-    if len(rows) < start + 2 or all(map(_is_label, numbers)) and not any(kind_of_cell(cell) == "date" for cell in cells):
+    has_date = any(kind_of_cell(cell) == "date" for cell in cells)
+    if len(rows) < start + 2 or (all(map(_is_label, numbers)) and not has_date):
         return False
     same = 0
     for place, cell in enumerate(rows[start]):

@@ -36,7 +36,8 @@ pub(crate) fn split_job(job: SandboxJob) -> SplitJob {
         | SandboxWork::Extract { .. }
         | SandboxWork::Render { .. }
         | SandboxWork::Scale { .. }
-        | SandboxWork::ReadTables { .. } => return SplitJob::Whole(job),
+        | SandboxWork::ReadTables { .. }
+        | SandboxWork::Query { .. } => return SplitJob::Whole(job),
     };
     let SandboxJob { work, mut files, .. } = job;
     let file_jobs = names.into_iter().map(|name| {

@@ -2,6 +2,7 @@
 
 mod failure;
 mod policy;
+pub mod query;
 pub mod search;
 mod tool_set;
 mod tool_state;

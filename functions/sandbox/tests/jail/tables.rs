@@ -1,7 +1,10 @@
 //! Files as tables, read in the jail with every wall that this kernel grants, and with Landlock alone.
 
 use djinn_core::id::FileName;
-use djinn_runtime::port::sandbox::{JobEnd, SandboxFile, SandboxJob, SandboxWork, TablesValue};
+use djinn_runtime::port::sandbox::table::{
+    QueryColumn, QueryTable, QueryText, QueryValue, TablesValue,
+};
+use djinn_runtime::port::sandbox::{JobEnd, SandboxFile, SandboxJob, SandboxWork};
 use sandbox::WallChoice;
 
 use crate::python::{TestSandbox, file, python, start, start_with};
@@ -45,5 +48,53 @@ async fn files_become_typed_tables_within_all_walls() {
         assert_eq!(kinds, ["date", "text", "decimal"]);
         assert!(table.notes.iter().any(|note| note.code == "total_rows" && note.count == 1));
         assert_eq!((json.tables[0].rows, empty.problem.as_str()), (1, "no_table"));
+    }
+}
+
+/// Queries, and the code of each error, or an empty text.
+const QUERIES: &[(&str, &str)] = &[
+    ("SELECT 地区, sum(金额) FROM 订单 GROUP BY 1 ORDER BY 2", ""),
+    ("SELECT * FROM read_text('/proc/self/environ')", "function"),
+    ("DROP TABLE 订单", "no_query"),
+];
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn queries_run_within_all_walls() {
+    for sandbox in sandboxes() {
+        let name = FileName::new("订单.csv").unwrap();
+        let work = SandboxWork::ReadTables { names: vec![name.clone()] };
+        let files = vec![file("订单.csv", ORDERS)];
+        let answer = sandbox.run(SandboxJob { work, files, state: Vec::new() }).await;
+        let value = answer.value[name.as_str()].clone();
+        let table = serde_json::from_value::<TablesValue>(value).unwrap().tables.remove(0);
+        let columns = table.columns.into_iter();
+        let columns = columns.map(|column| QueryColumn { name: column.name, kind: column.kind });
+        let work = SandboxWork::Query {
+            tables: vec![QueryTable {
+                name: table.table,
+                parquet: FileName::new(table.parquet).unwrap(),
+                columns: columns.collect(),
+            }],
+            queries: QUERIES
+                .iter()
+                .map(|(sql, _)| QueryText { question: String::new(), sql: (*sql).to_owned() })
+                .collect(),
+            accepted: Vec::new(),
+            seconds: 10,
+        };
+        let job = SandboxJob { work, files: answer.products, state: Vec::new() };
+        let answer = sandbox.run(job).await;
+        assert_eq!(answer.end, JobEnd::Done, "{answer:?}");
+        let value: QueryValue = serde_json::from_value(answer.value).unwrap();
+        let codes: Vec<&str> = value
+            .results
+            .iter()
+            .map(|result| result.error.as_ref().map_or("", |error| error.code.as_str()))
+            .collect();
+        assert_eq!(codes, QUERIES.iter().map(|(_, code)| *code).collect::<Vec<_>>());
+        assert_eq!(value.results[0].rows, r#"[["华北", 7], ["华东", 1200.5]]"#);
+        let [product] = answer.products.as_slice() else { panic!("{:?}", answer.products) };
+        assert_eq!(product.name.as_str(), "query-1.csv");
     }
 }

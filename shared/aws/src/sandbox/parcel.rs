@@ -80,7 +80,8 @@ impl Parcel {
             SandboxWork::Python { .. }
             | SandboxWork::Render { .. }
             | SandboxWork::Scale { .. }
-            | SandboxWork::ReadTables { .. } => Some(packing.prepare_answer().await?),
+            | SandboxWork::ReadTables { .. }
+            | SandboxWork::Query { .. } => Some(packing.prepare_answer().await?),
             SandboxWork::Look { .. } | SandboxWork::Extract { .. } => None,
         };
         let (answer_key, put_answer) = answer.unzip();

@@ -2,6 +2,9 @@
 
 pub mod wire;
 
+pub mod table;
+mod value;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +15,8 @@ use djinn_core::language::Language;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::table::{QueryTable, QueryText};
+pub use self::value::{BlockError, BlockValue, ExtractValue, LookValue, RenderValue, ScaleValue};
 use super::SessionKey;
 use super::payload::base64_bytes;
 use super::tool::BoxFuture;
@@ -156,10 +161,21 @@ pub enum SandboxWork {
         max_bytes: u64,
     },
     /// Reads files as typed tables: CSV, JSON, workbooks and Parquet. Each table is a product, a Parquet file
-    /// named by the hash of its content. The value is an object with a [`TablesValue`] for each name.
+    /// named by the hash of its content. The value is an object with a [`table::TablesValue`] for each name.
     ReadTables {
         /// The names of files of the job.
         names: Vec<FileName>,
+    },
+    /// Runs queries over tables. Each result is a product, a CSV file. The value is a [`table::QueryValue`].
+    Query {
+        /// The tables, whose data are files of the job.
+        tables: Vec<QueryTable>,
+        /// The queries, in the order of the results.
+        queries: Vec<QueryText>,
+        /// Queries that run although a total counts rows several times.
+        accepted: Vec<String>,
+        /// The maximum time of all queries, in seconds.
+        seconds: u32,
     },
 }
 
@@ -168,7 +184,7 @@ impl SandboxWork {
     #[must_use]
     pub fn runs_sql_engine(&self) -> bool {
         match self {
-            Self::ReadTables { .. } => true,
+            Self::ReadTables { .. } | Self::Query { .. } => true,
             Self::Python { .. }
             | Self::Look { .. }
             | Self::Extract { .. }
@@ -259,169 +275,6 @@ pub struct SandboxAnswer {
     /// The variables for the next block. Only the sandbox may read this field.
     #[serde(default, with = "base64_bytes", skip_serializing_if = "Vec::is_empty")]
     pub state: Vec<u8>,
-}
-
-/// The result of a block of Python.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct BlockValue {
-    /// The exception that ended the block.
-    pub error: Option<BlockError>,
-    /// The names of the variables kept for the next block.
-    pub kept: Vec<String>,
-    /// Lost state: names of variables, and settings of libraries.
-    pub lost: Vec<String>,
-    /// The files that were not written because their figures are empty.
-    pub empty_figures: Vec<String>,
-}
-
-/// An uncaught exception of a block.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct BlockError {
-    /// The type of the exception, as Python names it.
-    pub kind: String,
-    /// The message of the exception.
-    pub message: String,
-    /// The remedy, if any: `no_input`, `no_packages`, `no_magic`, `no_await`, `no_outside`, `no_memory`,
-    /// `file_too_large` or `disk_full`.
-    pub hint: String,
-    /// The line of the block.
-    pub line: Option<u64>,
-    /// The active lines of the block, outermost first.
-    pub trace: Vec<String>,
-}
-
-/// A short description of a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct LookValue {
-    /// The description, of at most 4 000 characters.
-    pub text: String,
-    /// Facts for a reader, as in [`ExtractValue::notes`].
-    pub notes: Vec<String>,
-    /// The reason for a missing description, as in [`ExtractValue::problem`].
-    pub problem: String,
-}
-
-/// A part of a document.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct ExtractValue {
-    /// The requested part of the text.
-    pub text: String,
-    /// The number of characters of the whole, if known.
-    pub total_chars: Option<u64>,
-    /// The offset of the next part; `None` for the last part.
-    pub next_offset: Option<u64>,
-    /// Facts for a reader: `macros`, `links`, `pictures`, `cut`, `formulas`, `deletions`. With a value after
-    /// a colon: `encodings`, `replaced`, `images`, `objects`, `charts`, `comments`, `textless`.
-    #[serde(default)]
-    pub notes: Vec<String>,
-    /// The reason for an unreadable document: `encrypted`, `too_large`, `too_slow`, `broken`, `no_document`
-    /// or `no_text`.
-    #[serde(default)]
-    pub problem: Option<String>,
-}
-
-/// The omissions of a rendered document.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct RenderValue {
-    /// The reason for a missing document: `too_large`, `empty` or `broken`; empty if there is a document.
-    pub problem: String,
-    /// The images named by the text that could not be shown, 50 at most.
-    pub missing_images: Vec<String>,
-    /// The omitted content: `scripts`, `addresses` (content from elsewhere), `cut` (content above the limit
-    /// of a document), and `chart: ` with the fault of a block that is shown as code.
-    pub notes: Vec<String>,
-}
-
-/// The result of scaling an image.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct ScaleValue {
-    /// The reason for an unusable image: `too_large`, `broken` or `no_image`; empty for a usable image.
-    pub problem: String,
-    /// The width shown to a model, in pixels.
-    pub width: u32,
-    /// The height shown to a model, in pixels.
-    pub height: u32,
-    /// The products that are the parts of a very long image, in order.
-    pub parts: Vec<FileName>,
-}
-
-/// The tables of a file.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct TablesValue {
-    /// The tables: of a workbook, one for each sheet with data.
-    pub tables: Vec<FileTable>,
-    /// Facts about the file that a reader must know.
-    pub notes: Vec<TableNote>,
-    /// The reason for missing tables: `too_large`, `too_many_columns`, `too_slow`, `encrypted`, `broken`,
-    /// `no_document`, `no_table`, `no_text` or `not_installed`; empty if there are tables.
-    pub problem: String,
-}
-
-/// A table of a file.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FileTable {
-    /// The name of the table in SQL, unique in its file.
-    pub table: String,
-    /// The name of the sheet, in workbooks.
-    pub sheet: Option<String>,
-    /// The name of the product with the data.
-    pub parquet: String,
-    /// The number of rows.
-    pub rows: u64,
-    /// The columns, in the order of the file.
-    pub columns: Vec<TableColumn>,
-    /// Everything that was left out or changed.
-    pub notes: Vec<TableNote>,
-}
-
-/// A column of a table.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TableColumn {
-    /// The name, unique in the table in any case of letters.
-    pub name: String,
-    /// `integer`, `decimal`, `number`, `date`, `timestamp`, `time`, `boolean` or `text`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The number of missing values.
-    pub nulls: u64,
-    /// The number of distinct values.
-    pub distinct: u64,
-    /// True if each row has another value.
-    pub is_key: bool,
-    /// The least value of a number or time.
-    pub min: Value,
-    /// The greatest value of a number or time.
-    pub max: Value,
-    /// The most frequent values of a column with few values, at most 12.
-    pub samples: Vec<String>,
-    /// The ways in which the texts were read, such as `percent`, `day_first` or `epoch_seconds`.
-    pub readings: Vec<String>,
-    /// The reason for text, such as `leading_zeros` or `day_or_month_first`; may be empty.
-    pub reason: String,
-}
-
-/// A fact about a file that was read as tables.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TableNote {
-    /// The kind of the fact, such as `title_rows`, `hidden_sheet` or `not_converted`.
-    pub code: String,
-    /// The number of rows, columns or values.
-    pub count: u64,
-    /// At most five examples.
-    pub examples: Vec<String>,
-    /// The column.
-    pub column: String,
-    /// The name of a sheet or of an encoding, or the reason for text.
-    pub name: String,
 }
 
 /// The reason for which a job was not done.

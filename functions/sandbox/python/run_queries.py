@@ -1,0 +1,215 @@
+"""Queries over tables in Parquet files: checked, run with limits, and told what an empty or doubled result means."""
+
+import csv
+import difflib
+import json
+import threading
+import time
+
+import duckdb
+from check_sql import SqlError, check_sql, explain_error
+from doubled_totals import find_doubled_total
+from engine import lock_engine, open_engine, quote_name, quote_text
+from query_chart import choose_chart
+from query_facts import QueryFacts, split_conjuncts
+from read_tables import kind_of_type, show_value
+from sqlglot import exp
+
+# Maximum rows of a view, and bytes of its rows; rows of a result.
+MAX_SHOWN_ROWS, MAX_SHOWN_BYTES = 1_000, 200 * 1024
+MAX_ROWS = 100_000
+_MAX_CSV = 20 * 1024 * 1024
+# Values of a column that are compared with the value of a filter, and named at most.
+_COMPARED_VALUES, _MAX_NEAR = 5_000, 5
+
+
+def run_queries(tables, queries, accepted, seconds):
+    """Runs queries within `seconds` and returns `{"results"}`, an object for each.
+
+    `tables` have `name`, `parquet` (a file in the current folder) and `columns` with `name` and `type`. `queries` have
+    `question` and `sql`. `accepted` are queries that were rejected for doubled totals, and now run with a note.
+
+    A result has `sql` and `question`; `error` (see `check_sql.SqlError`) or `columns` (`key`, `name`, `type`, and facts
+    of `query_facts`), `filters`, `rows` (a text: a JSON array of arrays), `row_count`, `is_cut`, `shown`, `chart`,
+    `notes`, and `file`, the name of a written CSV file. A note has `code`: `doubled_total`, `facts_unknown` or
+    `no_rows`.
+    """
+    deadline = time.monotonic() + seconds
+    paths = sorted({table["parquet"] for table in tables})
+    results = []
+    with open_engine() as engine:
+        for table in tables:
+            name, parquet = quote_name(table["name"]), quote_text(table["parquet"])
+            engine.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({parquet})")
+        lock_engine(engine, paths)
+        runner = QueryRunner(engine, tables, accepted, deadline)
+        runner.shown_bytes = MAX_SHOWN_BYTES // max(1, len(queries))
+        for number, query in enumerate(queries, 1):
+            results.append(runner.run(number, query["question"], query["sql"]))
+    return {"results": results}
+
+
+class QueryRunner:
+    """Runs queries on a locked connection until the deadline."""
+
+    def __init__(self, engine, tables, accepted, deadline):
+        self.engine, self.tables, self.deadline = engine, tables, deadline
+        self.shown_bytes = MAX_SHOWN_BYTES
+        self.accepted = {sql.strip() for sql in accepted}
+        self.names = [table["name"] for table in tables]
+        self.columns = [column["name"] for table in tables for column in table["columns"]]
+
+    def run(self, number, question, sql):
+        result = {"question": question, "sql": sql}
+        try:
+            tree = check_sql(sql, self.names)
+            facts = QueryFacts(tree, self.tables) if tree is not None else None
+            notes = self._check_totals(sql, facts)
+            return result | self._run_checked(number, sql, tree, facts, notes)
+        except SqlError as error:
+            return result | {"error": error.to_json()}
+        except duckdb.Error as error:
+            explained = explain_error(error, self.columns).to_json()
+            # The engine ran the query from the second line on.
+            explained["line"] = explained["line"] and max(1, explained["line"] - 1)
+            return result | {"error": explained}
+
+    def execute(self, sql, count):
+        """Returns the description and at most `count` rows of a query, before the deadline."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise SqlError("timeout")
+        timer = threading.Timer(left, self.engine.interrupt)
+        timer.start()
+        try:
+            found = self.engine.execute(sql)
+            return found.description, found.fetchmany(count)
+        finally:
+            timer.cancel()
+
+    def _check_totals(self, sql, facts):
+        if facts is None or facts.columns is None:
+            return [{"code": "facts_unknown"}]
+        doubled = find_doubled_total(facts.scope, self._is_unique)
+        if doubled is None:
+            return []
+        values = {"total": doubled.total, "table": doubled.table, "joined": doubled.joined, "keys": doubled.keys}
+        if sql.strip() in self.accepted:
+            return [{"code": "doubled_total", **values}]
+        detail = json.dumps(values, ensure_ascii=False)
+        raise SqlError("doubled_total", doubled.total, [doubled.table, doubled.joined, *doubled.keys], detail)
+
+    def _is_unique(self, table, columns):
+        keys = ", ".join(map(quote_name, columns))
+        _, found = self.execute(f"SELECT 1 FROM {quote_name(table)} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1", 1)
+        return not found
+
+    def _run_checked(self, number, sql, tree, facts, notes):
+        # The line break ends a comment.
+        body = sql.strip().rstrip(";")
+        description, rows = self.execute(f"SELECT * FROM (\n{body}\n) AS result LIMIT {MAX_ROWS + 1}", MAX_ROWS + 1)
+        is_cut = len(rows) > MAX_ROWS
+        rows = rows[:MAX_ROWS]
+        columns = _describe(description, facts)
+        values = [[show_value(cell) for cell in row] for row in rows]
+        shown = _choose_shown(values, self.shown_bytes)
+        if not rows and tree is not None:
+            notes = [*notes, *self._explain_no_rows(tree, facts)]
+        return {"columns": columns, "filters": facts.filters if facts else [], "row_count": len(rows), "is_cut": is_cut,
+                "shown": len(shown), "rows": json.dumps(shown, ensure_ascii=False), "notes": notes,
+                "chart": choose_chart(columns, values), "file": _write_csv(number, columns, values)}
+
+    # No rows
+
+    def _explain_no_rows(self, tree, facts):
+        """Returns a note with the filter without which the query has rows, and values that exist."""
+        for select in tree.find_all(exp.Select):
+            clause = select.args.get("where")
+            for part in split_conjuncts(clause.this) if clause else []:
+                if self._has_rows_without(tree, part):
+                    return [{"code": "no_rows", "filter": part.sql("duckdb"), **self._find_values(part, facts)}]
+        return [{"code": "no_rows"}] if tree.find(exp.Where) else []
+
+    def _has_rows_without(self, tree, part):
+        mark = exp.true()
+        place = part
+        parent, key, index = place.parent, place.arg_key, place.index
+        parent.set(key, mark, index)
+        try:
+            _, rows = self.execute(f"SELECT 1 FROM (\n{tree.sql('duckdb')}\n) AS result LIMIT 1", 1)
+        except (duckdb.Error, SqlError):
+            return False
+        finally:
+            parent.set(key, place, index)
+        return bool(rows)
+
+    def _find_values(self, part, facts):
+        """Returns the nearest values or the range of the column of a filter, if the filter is simple."""
+        wanted = [literal.name for literal in part.find_all(exp.Literal)]
+        columns = {column.name.casefold() for column in part.find_all(exp.Column)}
+        found = next((fact for fact in (facts.filters if facts else []) if fact["column"].casefold() in columns
+                      and set(fact["values"]) <= {*wanted, *(f"-{value}" for value in wanted)}), None)
+        if found is None:
+            return {}
+        table, column = quote_name(found["table"]), quote_name(found["column"])
+        about = {"column": found["column"]}
+        try:
+            description, [(least, most)] = self.execute(f"SELECT min({column}), max({column}) FROM {table}", 1)
+            if kind_of_type(f"{description[0][1]}") != "text":
+                return about | {"min": show_value(least), "max": show_value(most)}
+            _, rows = self.execute(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL "
+                                   f"LIMIT {_COMPARED_VALUES}", _COMPARED_VALUES)
+        except (duckdb.Error, SqlError):
+            return about
+        return about | {"near": _nearest([value.strip("%") for value in found["values"]], [value for (value,) in rows])}
+
+
+def _nearest(wanted, values):
+    """Returns the stored values that are most like the wanted ones."""
+    words = [word.casefold() for word in wanted]
+
+    def likeness(value):
+        folded = value.casefold()
+        ratios = (difflib.SequenceMatcher(None, word, folded).ratio()
+                  + (1 if word and (word in folded or folded in word) else 0) for word in words)
+        return max(ratios, default=0)
+
+    return sorted(sorted(values), key=likeness, reverse=True)[:_MAX_NEAR]
+
+
+def _describe(description, facts):
+    """Returns the columns of a result, each with a key that no other has."""
+    known = facts.columns if facts is not None and facts.columns and len(facts.columns) == len(description) else None
+    columns, seen = [], set()
+    for place, (name, sql_type, *_) in enumerate(description):
+        key, number = name, 2
+        while key.casefold() in seen:
+            key, number = f"{name}_{number}", number + 1
+        seen.add(key.casefold())
+        column = {"key": key, "name": name, "type": kind_of_type(f"{sql_type}")}
+        columns.append(column | (known[place] if known else {}))
+    return columns
+
+
+def _choose_shown(values, most):
+    """Returns the first rows that fit into `most` bytes of a view."""
+    shown, size = [], 0
+    for row in values[:MAX_SHOWN_ROWS]:
+        size += len(json.dumps(row, ensure_ascii=False).encode())
+        if size > most:
+            break
+        shown.append(row)
+    return shown
+
+
+def _write_csv(number, columns, values):
+    """Writes a result as CSV and returns the name of the file; rows beyond 20 MB are left out."""
+    name = f"query-{number}.csv"
+    with open(name, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([column["key"] for column in columns])
+        for row in values:
+            if file.tell() > _MAX_CSV - MAX_SHOWN_BYTES:
+                break
+            writer.writerow(["" if cell is None else cell for cell in row])
+    return name

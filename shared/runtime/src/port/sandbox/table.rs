@@ -1,0 +1,192 @@
+//! Tables of files, and queries over them.
+
+use djinn_core::id::FileName;
+use djinn_core::tool::query::ResultColumn;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The tables of a file.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct TablesValue {
+    /// The tables: of a workbook, one for each sheet with data.
+    pub tables: Vec<FileTable>,
+    /// Facts about the file that a reader must know.
+    pub notes: Vec<TableNote>,
+    /// The reason for missing tables: `too_large`, `too_many_columns`, `too_slow`, `encrypted`, `broken`,
+    /// `no_document`, `no_table`, `no_text` or `not_installed`; empty if there are tables.
+    pub problem: String,
+}
+
+/// A table of a file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileTable {
+    /// The name of the table in SQL, unique in its file.
+    pub table: String,
+    /// The name of the sheet, in workbooks.
+    pub sheet: Option<String>,
+    /// The name of the product with the data.
+    pub parquet: String,
+    /// The number of rows.
+    pub rows: u64,
+    /// The columns, in the order of the file.
+    pub columns: Vec<TableColumn>,
+    /// Everything that was left out or changed.
+    pub notes: Vec<TableNote>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableColumn {
+    /// The name, unique in the table in any case of letters.
+    pub name: String,
+    /// `integer`, `decimal`, `number`, `date`, `timestamp`, `time`, `boolean` or `text`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The number of missing values.
+    pub nulls: u64,
+    /// The number of distinct values.
+    pub distinct: u64,
+    /// True if each row has another value.
+    pub is_key: bool,
+    /// The least value of a number or time.
+    pub min: Value,
+    /// The greatest value of a number or time.
+    pub max: Value,
+    /// The most frequent values of a column with few values, at most 12.
+    pub samples: Vec<String>,
+    /// The ways in which the texts were read, such as `percent`, `day_first` or `epoch_seconds`.
+    pub readings: Vec<String>,
+    /// The reason for text, such as `leading_zeros` or `day_or_month_first`; may be empty.
+    pub reason: String,
+}
+
+/// A fact about a file that was read as tables.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableNote {
+    /// The kind of the fact, such as `title_rows`, `hidden_sheet` or `not_converted`.
+    pub code: String,
+    /// The number of rows, columns or values.
+    pub count: u64,
+    /// At most five examples.
+    pub examples: Vec<String>,
+    /// The column.
+    pub column: String,
+    /// The name of a sheet or of an encoding, or the reason for text.
+    pub name: String,
+}
+
+/// A table that queries may read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueryTable {
+    /// The name in SQL.
+    pub name: String,
+    /// The name of the Parquet file among the job's files.
+    pub parquet: FileName,
+    /// The columns.
+    pub columns: Vec<QueryColumn>,
+}
+
+/// A column that queries may read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueryColumn {
+    /// The name.
+    pub name: String,
+    /// The type, as [`TableColumn::kind`].
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+/// A query with the question that it answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueryText {
+    /// The question in words.
+    pub question: String,
+    /// The query.
+    pub sql: String,
+}
+
+/// The results of queries.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct QueryValue {
+    /// A result for each query, in the same order.
+    pub results: Vec<SqlResult>,
+    /// The reason for missing results, `not_installed`, or empty.
+    pub problem: String,
+}
+
+/// The result of a query: an error, or rows with their columns.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct SqlResult {
+    /// The question in words.
+    pub question: String,
+    /// The query.
+    pub sql: String,
+    /// The error of a query without rows.
+    pub error: Option<QueryError>,
+    /// The columns, with the facts that the query shows.
+    pub columns: Vec<ResultColumn>,
+    /// The simple conditions of the query, as objects with `table`, `column`, `operator` and `values`.
+    pub filters: Vec<Value>,
+    /// The first rows as JSON, an array of arrays.
+    pub rows: String,
+    /// The number of all rows.
+    pub row_count: u64,
+    /// True if there are more rows than were counted.
+    pub is_cut: bool,
+    /// The chart that fits the result: `kind`, and the keys of columns as `x` and `y`.
+    pub chart: Value,
+    /// Facts about the result.
+    pub notes: Vec<QueryNote>,
+    /// The name of the product with all rows.
+    pub file: String,
+}
+
+/// The error of a query.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct QueryError {
+    /// The kind of error, such as `unknown_column`, `doubled_total` or `timeout`.
+    pub code: String,
+    /// The wrong name.
+    pub name: String,
+    /// Names that exist; of a doubled total, the table, the joined table and the columns of the join.
+    pub near: Vec<String>,
+    /// The engine's own sentence.
+    pub detail: String,
+    /// The line of the query, from 1.
+    pub line: Option<u64>,
+    /// The character of the line, from 1.
+    pub column: Option<u64>,
+}
+
+/// A fact about the result of a query.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QueryNote {
+    /// `no_rows`, `doubled_total` or `facts_unknown`.
+    pub code: String,
+    /// The condition without which the query has rows.
+    pub filter: String,
+    /// The column of the condition.
+    pub column: String,
+    /// Values of the column that are most like the condition's.
+    pub near: Vec<String>,
+    /// The least value of the column.
+    pub min: Value,
+    /// The greatest value of the column.
+    pub max: Value,
+    /// The total that counts rows several times.
+    pub total: String,
+    /// The table of the total.
+    pub table: String,
+    /// The table whose rows repeat those of the total.
+    pub joined: String,
+    /// The columns of the join.
+    pub keys: Vec<String>,
+}
