@@ -7,7 +7,7 @@ use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
-use crate::connection::Connection;
+use crate::connection::McpConnection;
 use crate::endpoint::{McpEndpoint, McpTransport};
 use crate::error::{McpError, McpErrorCode};
 use crate::listing::{McpListing, list_all_tools};
@@ -20,7 +20,7 @@ const MAX_CONNECTIONS: usize = 32;
 pub struct McpClient {
     egress: Egress,
     /// The open connections, oldest first: one for each server and set of keys.
-    connections: Mutex<Vec<Arc<Connection>>>,
+    connections: Mutex<Vec<Arc<McpConnection>>>,
 }
 
 /// A call of a tool.
@@ -56,7 +56,7 @@ impl McpClient {
     pub async fn list_tools(&self, endpoint: &McpEndpoint) -> Result<McpListing, McpError> {
         let deadline = Instant::now() + endpoint.timeout;
         let open = async |transport| {
-            let opening = Connection::open(&self.egress, endpoint, transport, None);
+            let opening = McpConnection::open(&self.egress, endpoint, transport, None);
             timeout_at(deadline, opening).await.map_err(|_| too_slow().before_call())?
         };
         let newer = open(McpTransport::StreamableHttp).await;
@@ -119,12 +119,12 @@ impl McpClient {
         endpoint: &McpEndpoint,
         transport: McpTransport,
         revision: &str,
-    ) -> Result<Arc<Connection>, McpError> {
+    ) -> Result<Arc<McpConnection>, McpError> {
         if let Some(kept) = self.lock().iter().find(|kept| kept.serves(endpoint)) {
             return Ok(Arc::clone(kept));
         }
         let connection =
-            Connection::open(&self.egress, endpoint, transport, Some(revision)).await?;
+            McpConnection::open(&self.egress, endpoint, transport, Some(revision)).await?;
         let connection = Arc::new(connection);
         if transport == McpTransport::Sse {
             // Its stream would count all answers together.
@@ -138,7 +138,7 @@ impl McpClient {
         Ok(connection)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<McpConnection>>> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,7 +17,8 @@ use serde_json::{Map, Value};
 
 use crate::endpoint::{McpEndpoint, McpTransport};
 use crate::error::{McpError, McpErrorCode};
-use crate::http_transport::{Failures, HttpTransport};
+use crate::http_requests::{Failures, HttpRequests};
+use crate::http_transport::HttpTransport;
 
 /// Timeout for telling a server that a call has been given up.
 const CANCEL_TIME: Duration = Duration::from_secs(1);
@@ -26,13 +27,13 @@ const CANCEL_TIME: Duration = Duration::from_secs(1);
 const SESSION_REVISION: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 
 /// A connection to a server. Dropping it ends the session, if the server has one.
-pub(crate) struct Connection {
+pub(crate) struct McpConnection {
     endpoint: Arc<McpEndpoint>,
     service: RunningService<RoleClient, ClientConfig>,
     failures: Failures,
 }
 
-impl Connection {
+impl McpConnection {
     /// Connects to a server. With a `revision` that has sessions, or the older transport, the server is not asked for
     /// newer revisions.
     ///
@@ -46,8 +47,8 @@ impl Connection {
     ) -> Result<Self, McpError> {
         let endpoint = Arc::new(endpoint.clone());
         let failures = Failures::default();
-        let http =
-            HttpTransport::new(egress.clone(), Arc::clone(&endpoint), transport, failures.clone());
+        let requests = HttpRequests::new(egress.clone(), Arc::clone(&endpoint), failures.clone());
+        let http = HttpTransport::new(requests, transport);
         let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.clone())
             .control_request_timeout(CANCEL_TIME)
             .reinit_on_expired_session(true);

@@ -13,7 +13,7 @@ use sse_stream::Sse;
 use tokio::sync::Mutex;
 
 use crate::error::{McpError, McpErrorCode};
-use crate::http_transport::{HttpTransport, PostResult, client_error};
+use crate::http_requests::{HttpRequests, PostResult, client_error};
 
 /// The stream of a connection, opened by the first request. One request waits for its answer at a time.
 #[derive(Clone, Default)]
@@ -25,26 +25,26 @@ struct OpenChannel {
     events: BoxStream<'static, Result<Sse, SseError>>,
 }
 
-impl HttpTransport {
+impl EventChannel {
     /// Posts a message. Returns the answer to a request from the stream.
-    pub(crate) async fn post_to_channel(
+    pub(crate) async fn post(
         &self,
-        channel: &EventChannel,
+        requests: &HttpRequests,
         message: &ClientJsonRpcMessage,
         headers: &HashMap<HeaderName, HeaderValue>,
     ) -> PostResult {
-        let mut state = channel.0.lock().await;
+        let mut state = self.0.lock().await;
         let mut open = match state.take() {
             Some(open) => open,
-            None => self.open_channel().await.map_err(client_error)?,
+            None => OpenChannel::open(requests).await.map_err(client_error)?,
         };
         let request = EgressRequest {
             url: open.post_url.clone(),
             body: Some(serde_json::to_vec(message)?),
-            ..self.build_request(HttpMethod::Post, None, headers)
+            ..requests.build_request(HttpMethod::Post, None, headers)
         };
         let request = request.with_header("Content-Type", "application/json");
-        let answer = self.open_stream(request).await.map_err(client_error)?;
+        let answer = requests.open_stream(request).await.map_err(client_error)?;
         let status = answer.status();
         drop(answer);
         if !(200..300).contains(&status) {
@@ -65,35 +65,30 @@ impl HttpTransport {
         *state = Some(open);
         Ok(response)
     }
+}
 
-    async fn open_channel(&self) -> Result<OpenChannel, McpError> {
-        let request = self.build_request(HttpMethod::Get, None, &HashMap::new());
-        let answer = self.open_stream(request.with_header("Accept", "text/event-stream")).await?;
+impl OpenChannel {
+    /// Opens the stream, which begins with the URL for requests.
+    async fn open(requests: &HttpRequests) -> Result<Self, McpError> {
+        let request = requests.build_request(HttpMethod::Get, None, &HashMap::new());
+        let answer =
+            requests.open_stream(request.with_header("Accept", "text/event-stream")).await?;
         if answer.status() != 200 {
             let error = McpError::new(McpErrorCode::Status, "");
             return Err(error.with_status(answer.status()));
         }
-        let mut events = self.read_events(answer, None);
+        let mut events = requests.read_events(answer, None);
         while let Some(event) = events.next().await {
             let event = event.map_err(|error| explain_stream(&error))?;
             if event.event.as_deref() == Some("endpoint") {
-                let post_url = self.find_post_url(event.data.as_deref().unwrap_or_default())?;
-                return Ok(OpenChannel { post_url, events });
+                let post_url =
+                    find_post_url(requests.url(), event.data.as_deref().unwrap_or_default())?;
+                return Ok(Self { post_url, events });
             }
         }
         Err(McpError::protocol("the stream names no endpoint"))
     }
 
-    /// Returns the URL for requests. Keys go to no other origin.
-    fn find_post_url(&self, endpoint: &str) -> Result<String, McpError> {
-        let refuse = || McpError::protocol("the endpoint of the stream is of another origin");
-        let base = Url::parse(self.url()).map_err(|_| refuse())?;
-        let url = base.join(endpoint.trim()).map_err(|_| refuse())?;
-        if url.origin() == base.origin() { Ok(url.into()) } else { Err(refuse()) }
-    }
-}
-
-impl OpenChannel {
     /// Reads the stream up to the answer with this id. Other messages are skipped: late answers, notifications, and
     /// requests, since the client has no capabilities.
     async fn read_answer(&mut self, id: &RequestId) -> Result<ServerJsonRpcMessage, McpError> {
@@ -112,6 +107,14 @@ impl OpenChannel {
         }
         Err(McpError::protocol("the stream ended without an answer"))
     }
+}
+
+/// Returns the URL for requests. Keys go to no other origin.
+fn find_post_url(server: &str, endpoint: &str) -> Result<String, McpError> {
+    let refuse = || McpError::protocol("the endpoint of the stream is of another origin");
+    let base = Url::parse(server).map_err(|_| refuse())?;
+    let url = base.join(endpoint.trim()).map_err(|_| refuse())?;
+    if url.origin() == base.origin() { Ok(url.into()) } else { Err(refuse()) }
 }
 
 fn explain_stream(error: &SseError) -> McpError {

@@ -1,13 +1,11 @@
-//! The HTTP requests of a connection. `rmcp` decides which messages are sent, and reads the messages of answers.
+//! The transport of a connection. `rmcp` decides which messages are sent, and reads the messages of answers.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use djinn_egress::{Egress, EgressRequest, EgressStream, HttpMethod};
-use futures::StreamExt as _;
-use futures::stream::{self, BoxStream};
+use djinn_egress::{EgressRequest, EgressStream, HttpMethod};
+use futures::stream::BoxStream;
 use http::{HeaderName, HeaderValue};
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
@@ -15,18 +13,12 @@ use rmcp::model::{
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
-use sse_stream::{Sse, SseStream};
+use sse_stream::Sse;
 
-use crate::endpoint::{McpEndpoint, McpTransport};
+use crate::endpoint::McpTransport;
 use crate::error::{McpError, McpErrorCode};
 use crate::event_channel::EventChannel;
-use crate::event_limit::EventLimit;
-
-/// Maximum size of an answer.
-const MAX_ANSWER_BYTES: u64 = 20_000_000;
-
-/// Maximum size of an event of a stream.
-const MAX_EVENT_BYTES: usize = 1_000_000;
+use crate::http_requests::{HttpRequests, PostResult, SESSION_HEADER, client_error};
 
 /// Maximum size of the answer with an error status.
 const MAX_ERROR_BYTES: u64 = 100_000;
@@ -34,103 +26,18 @@ const MAX_ERROR_BYTES: u64 = 100_000;
 /// Timeout for closing a session.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 
-/// Maximum number of remembered failures: of requests that no caller waits for.
-const MAX_FAILURES: usize = 32;
-
-const SESSION_HEADER: &str = "Mcp-Session-Id";
-
-/// The HTTP client of a connection.
+/// The transport of a connection.
 #[derive(Clone)]
 pub(crate) struct HttpTransport {
-    egress: Egress,
-    endpoint: Arc<McpEndpoint>,
-    failures: Failures,
-    /// The stream for answers, if the server speaks [`crate::McpTransport::Sse`].
+    requests: HttpRequests,
+    /// The stream for answers, if the server speaks [`McpTransport::Sse`].
     channel: Option<EventChannel>,
 }
 
-/// The reasons for failed requests. `rmcp` reports only that a request failed.
-#[derive(Clone, Default)]
-pub(crate) struct Failures(Arc<Mutex<Vec<(RequestId, McpError)>>>);
-
-impl Failures {
-    fn record(&self, id: RequestId, error: McpError) {
-        let mut failures = self.lock();
-        if failures.len() >= MAX_FAILURES {
-            failures.remove(0);
-        }
-        failures.push((id, error));
-    }
-
-    /// Removes and returns the failure of a request.
-    pub(crate) fn take(&self, id: &RequestId) -> Option<McpError> {
-        let mut failures = self.lock();
-        let position = failures.iter().position(|(failed, _)| failed == id)?;
-        Some(failures.remove(position).1)
-    }
-
-    /// Removes all failures, and returns the last.
-    pub(crate) fn take_last(&self) -> Option<McpError> {
-        self.lock().drain(..).next_back().map(|(_, error)| error)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(RequestId, McpError)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-pub(crate) type PostResult = Result<StreamableHttpPostResponse, StreamableHttpError<McpError>>;
-
 impl HttpTransport {
-    pub(crate) fn new(
-        egress: Egress,
-        endpoint: Arc<McpEndpoint>,
-        transport: McpTransport,
-        failures: Failures,
-    ) -> Self {
+    pub(crate) fn new(requests: HttpRequests, transport: McpTransport) -> Self {
         let channel = (transport == McpTransport::Sse).then(EventChannel::default);
-        Self { egress, endpoint, failures, channel }
-    }
-
-    /// Returns the URL of the server.
-    pub(crate) fn url(&self) -> &str {
-        &self.endpoint.url
-    }
-
-    pub(crate) async fn open_stream(
-        &self,
-        request: EgressRequest,
-    ) -> Result<EgressStream, McpError> {
-        self.egress.open(request).await.map_err(McpError::from)
-    }
-
-    /// Returns a request to the server, with the endpoint's headers and those of the protocol.
-    #[allow(clippy::disallowed_methods, reason = "the order of headers means nothing")]
-    pub(crate) fn build_request(
-        &self,
-        method: HttpMethod,
-        session_id: Option<&str>,
-        headers: &HashMap<HeaderName, HeaderValue>,
-    ) -> EgressRequest {
-        let request = EgressRequest {
-            method,
-            accept_redirects: false,
-            max_bytes: MAX_ANSWER_BYTES,
-            ..EgressRequest::get(&self.endpoint.url)
-        };
-        let request = self.endpoint.headers.iter().fold(request, |request, header| {
-            if header.is_key {
-                request.with_key(&header.name, &header.value)
-            } else {
-                request.with_header(&header.name, &header.value)
-            }
-        });
-        let headers =
-            headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        let session = session_id.map(|id| (SESSION_HEADER, id));
-        headers
-            .chain(session)
-            .fold(request, |request, (name, value)| request.with_header(name, value))
+        Self { requests, channel }
     }
 
     async fn post(
@@ -140,17 +47,17 @@ impl HttpTransport {
         headers: &HashMap<HeaderName, HeaderValue>,
     ) -> PostResult {
         if let Some(channel) = &self.channel {
-            return self.post_to_channel(channel, message, headers).await;
+            return channel.post(&self.requests, message, headers).await;
         }
         let body = serde_json::to_vec(message)?;
         let request = EgressRequest {
             body: Some(body),
-            ..self.build_request(HttpMethod::Post, session_id, headers)
+            ..self.requests.build_request(HttpMethod::Post, session_id, headers)
         };
         let request = request
             .with_header("Content-Type", "application/json")
             .with_header("Accept", "application/json, text/event-stream");
-        let answer = self.open_stream(request).await.map_err(client_error)?;
+        let answer = self.requests.open_stream(request).await.map_err(client_error)?;
         let JsonRpcMessage::Request(request) = message else {
             return accept_notification(&answer, session_id.is_some());
         };
@@ -170,9 +77,10 @@ impl HttpTransport {
     async fn read_answer(&self, mut answer: EgressStream, id: &RequestId) -> PostResult {
         let session_id = answer.find_header(SESSION_HEADER);
         match media_type_of(&answer).as_str() {
-            "text/event-stream" => {
-                Ok(StreamableHttpPostResponse::Sse(self.read_events(answer, Some(id)), session_id))
-            }
+            "text/event-stream" => Ok(StreamableHttpPostResponse::Sse(
+                self.requests.read_events(answer, Some(id)),
+                session_id,
+            )),
             "application/json" => {
                 let body = answer.read_rest().await.map_err(client_error)?;
                 // Large answers take a while to parse.
@@ -197,35 +105,6 @@ impl HttpTransport {
             }
         }
     }
-
-    /// Returns the events of a stream. An error is recorded as the failure of the request with this id.
-    pub(crate) fn read_events(
-        &self,
-        answer: EgressStream,
-        id: Option<&RequestId>,
-    ) -> BoxStream<'static, Result<Sse, SseError>> {
-        let failures = self.failures.clone();
-        let id = id.cloned();
-        let limit = EventLimit::new(MAX_EVENT_BYTES);
-        let pieces = stream::try_unfold((answer, limit), async move |(mut answer, mut limit)| {
-            let piece: Result<Option<Bytes>, McpError> = match answer.next_chunk().await {
-                Ok(Some(piece)) if !limit.accept(&piece) => {
-                    let detail = format!("an event has more than {MAX_EVENT_BYTES} bytes");
-                    Err(McpError::new(McpErrorCode::TooLarge, detail))
-                }
-                other => other.map_err(McpError::from),
-            };
-            piece.map(|piece| piece.map(|piece| (piece, (answer, limit))))
-        });
-        let pieces = pieces.inspect(move |piece| {
-            if let (Err(error), Some(id)) = (piece, &id) {
-                failures.record(id.clone(), error.clone());
-            }
-        });
-        // Without an id, `rmcp` does not wait to resume the stream.
-        let events = SseStream::from_bytes_stream(pieces.boxed());
-        events.map(|event| event.map(|event| Sse { id: None, retry: None, ..event })).boxed()
-    }
 }
 
 impl StreamableHttpClient for HttpTransport {
@@ -249,7 +128,7 @@ impl StreamableHttpClient for HttpTransport {
             _ => None,
         };
         if let (Some(failure), JsonRpcMessage::Request(request)) = (failure, message) {
-            self.failures.record(request.id, failure);
+            self.requests.record_failure(request.id, failure);
         }
         result
     }
@@ -261,9 +140,9 @@ impl StreamableHttpClient for HttpTransport {
         _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), StreamableHttpError<McpError>> {
-        let request = self.build_request(HttpMethod::Delete, Some(&session_id), &headers);
+        let request = self.requests.build_request(HttpMethod::Delete, Some(&session_id), &headers);
         let request = EgressRequest { time_limit: Some(CLOSE_TIME), ..request };
-        self.egress.open(request).await.map(drop).map_err(client_error)
+        self.requests.open_stream(request).await.map(drop).map_err(client_error)
     }
 
     /// Opens no stream for messages without a request, and resumes none: a stream that ends without an answer ends
@@ -278,10 +157,6 @@ impl StreamableHttpClient for HttpTransport {
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, StreamableHttpError<McpError>> {
         Err(StreamableHttpError::ServerDoesNotSupportSse)
     }
-}
-
-pub(crate) fn client_error(error: impl Into<McpError>) -> StreamableHttpError<McpError> {
-    StreamableHttpError::Client(error.into())
 }
 
 /// Returns the outcome of a message without an answer. The body is not read.

@@ -10,6 +10,7 @@ mod endpoint;
 mod error;
 mod event_channel;
 mod event_limit;
+mod http_requests;
 mod http_transport;
 mod listing;
 mod result;

@@ -4,7 +4,7 @@ use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, Tool}
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use crate::connection::Connection;
+use crate::connection::McpConnection;
 use crate::endpoint::McpTransport;
 use crate::error::{McpError, McpErrorCode};
 
@@ -30,7 +30,7 @@ pub struct McpListing {
 /// # Errors
 /// Returns [`McpError`] unless every page was read before the deadline.
 pub(crate) async fn list_all_tools(
-    connection: &Connection,
+    connection: &McpConnection,
     transport: McpTransport,
     deadline: Instant,
 ) -> Result<McpListing, McpError> {
