@@ -17,6 +17,7 @@ mod audit;
 mod bad_inputs;
 mod bad_plan;
 mod budget;
+mod chat_completions;
 mod clarify;
 mod code;
 mod come_back;

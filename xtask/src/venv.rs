@@ -21,6 +21,9 @@ const EMULATOR: &str = "infra/stack/requirements.txt";
 const MCP_1: &str = "infra/mcp/requirements-1.txt";
 const MCP_2: &str = "infra/mcp/requirements-2.txt";
 
+/// The pinned versions of the clients of other protocols.
+const CLIENTS: &str = "tests/clients/requirements.txt";
+
 /// The minimum version of Python.
 const OLDEST: (u32, u32) = (3, 11);
 
@@ -86,6 +89,14 @@ pub(crate) fn ensure_mcp() -> Result<(Venv, Venv)> {
     Ok((ensure("mcp-1", MCP_1)?, ensure("mcp-2", MCP_2)?))
 }
 
+/// Creates the environment with the clients in `target/clients`, like [`ensure_venv`].
+///
+/// # Errors
+/// Returns an error without a recent Python, or if the packages cannot be installed.
+pub(crate) fn ensure_clients() -> Result<Venv> {
+    ensure("clients", CLIENTS)
+}
+
 fn ensure(folder: &str, requirements: &str) -> Result<Venv> {
     let venv = Venv { place: workspace::target_dir().join(folder) };
     let stamp = venv.place.join("installed");
@@ -128,7 +139,9 @@ mod tests {
     /// pip then takes no file whose hash is another, and none without one.
     #[test]
     fn every_package_is_pinned_by_hash() {
-        for (requirements, least) in [(TOOLS, 50), (EMULATOR, 25), (MCP_1, 25), (MCP_2, 25)] {
+        for (requirements, least) in
+            [(TOOLS, 50), (EMULATOR, 25), (MCP_1, 25), (MCP_2, 25), (CLIENTS, 10)]
+        {
             let text = fs::read_to_string(workspace::root().join(requirements)).unwrap();
             let text = text.replace(" \\\n", "");
             let packages: Vec<_> = text.lines().filter(|line| line.contains("==")).collect();

@@ -5,6 +5,7 @@
 
 mod bootstrap;
 mod built_programs;
+mod clients;
 mod docs;
 mod egress;
 mod examples;
@@ -84,6 +85,12 @@ const STEPS: &[CheckStep] = &[
         description: "the web page: types, rules, tests, sizes, and stories in a browser",
         run: page::run_tests,
         remedy: "run npm test in web/, or one story by hand: node web/stories/run.mjs NAME",
+    },
+    CheckStep {
+        name: "clients",
+        description: "unmodified clients of OpenAI's API: stories in Node.js and Python",
+        run: clients::run_tests,
+        remedy: "read the story in tests/clients",
     },
     CheckStep {
         name: "docs",

@@ -89,6 +89,11 @@ impl JsonMembers {
         parse_fields(self.0)
     }
 
+    /// Returns the fields as JSON.
+    pub(crate) fn to_text(&self) -> String {
+        Value::Object(self.0.clone()).to_string()
+    }
+
     /// Returns a text field, even if other fields are invalid. An empty text counts as absent.
     pub(crate) fn peek_text(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())

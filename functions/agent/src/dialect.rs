@@ -4,11 +4,11 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use djinn_core::language::Language;
-use djinn_protocol::body::{FeedbackErrorBody, PageErrorBody};
+use djinn_protocol::body::{ChatErrorBody, FeedbackErrorBody, PageErrorBody};
 use djinn_protocol::{joyagent_data, joyagent_ui};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::world::Ports;
@@ -17,6 +17,9 @@ use serde::Serialize;
 use crate::agent::SharedAgent;
 use crate::api_error::{ApiError, REQUEST_ID};
 use crate::route::{ASK_DATA, QUERY_AGENT};
+
+/// The header with which OpenAI's SDKs let a server forbid repeats.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// The format of a path's responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,8 @@ enum Dialect {
     Page,
     /// The responses to human requests; the client reads `success`.
     Feedback,
+    /// Chat Completions: an object `error`.
+    ChatCompletions,
 }
 
 impl Dialect {
@@ -44,6 +49,8 @@ impl Dialect {
             Self::Page
         } else if is_below("/api/feedback/") {
             Self::Feedback
+        } else if is_below("/v1/chat/") || path == "/v1/models" {
+            Self::ChatCompletions
         } else {
             Self::Native
         }
@@ -70,6 +77,9 @@ impl Dialect {
                 to_json(&PageErrorBody { error: error(), msg: failure.sentence(language) })
             }
             Self::Feedback => to_json(&FeedbackErrorBody { error: error(), success: false }),
+            Self::ChatCompletions => {
+                to_json(&ChatErrorBody::new(&error(), refusal.status().as_u16()))
+            }
         }
     }
 }
@@ -91,8 +101,13 @@ pub(crate) async fn render_error<P: Ports>(
     let now_ms = agent.ports.clock().now_ms();
     let request = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());
     let (kind, body) = dialect.error_body(refusal, request.unwrap_or_default(), language, now_ms);
+    let is_final = dialect == Dialect::ChatCompletions && !refusal.body(language).retryable;
     let mut parts = response.into_parts().0;
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    if is_final {
+        // OpenAI's SDKs repeat a 409 otherwise, as if it could succeed.
+        parts.headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+    }
     Response::from_parts(parts, Body::from(body))
 }

@@ -167,6 +167,8 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
     Router::new()
         .route("/AutoAgent", post(route::auto_agent::<P>))
         .route(route::QUERY_AGENT, post(route::query_agent::<P>))
+        .route("/v1/chat/completions", post(route::complete_chat::<P>))
+        .route("/v1/models", get(route::list_chat_models::<P>))
         .route("/data/chatQuery", post(route::ask_data::<P>))
         .route("/data/allModels", get(route::list_models))
         .route("/modes", get(route::list_modes::<P>))

@@ -13,6 +13,7 @@ mod session;
 mod share;
 mod tool;
 
+pub(crate) use ask::chat_completions::{complete_chat, list_chat_models};
 pub(crate) use ask::{auto_agent, query_agent, start_run};
 pub(crate) use data::{ASK_DATA, ask_data, list_models};
 pub(crate) use file::{add_file, download_file, list_files, preview_file};

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionName};
 use djinn_core::journal::Record;
+use djinn_protocol::chat_completions::{ChatCompletions, ChatForm, ChatOptions};
 use djinn_protocol::connection::{Connection, Projection};
 use djinn_protocol::cursor::Cursor;
 use djinn_protocol::joyagent::{JoyAgent, ToolSchemas, Translator};
@@ -38,7 +39,7 @@ use crate::slots::{StreamSlot, StreamSlots};
 use crate::user_stream::UserStream;
 
 /// The client's protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StreamProtocol {
     /// JoyAgent's raw events, as sent by `POST /AutoAgent`.
     JoyAgent,
@@ -46,15 +47,31 @@ pub(crate) enum StreamProtocol {
     JoyAgentUi,
     /// The events of Djinn's own protocol, as sent by `POST /runs`.
     Native,
+    /// The chunks or the document of Chat Completions.
+    ChatCompletions(ChatOptions),
 }
 
 impl StreamProtocol {
-    /// Returns true if clients display the events after a message below the message. For such clients, a
-    /// response to a human request does not repeat the run.
-    fn has_thread_per_message(self) -> bool {
+    /// Returns the first record for a client that displays the events after a message below the message. The message
+    /// responded to a human request of the record `n`. `None` for clients that display the whole run.
+    fn first_record_below(&self, n: u64) -> Option<u64> {
         match self {
-            Self::JoyAgent | Self::JoyAgentUi => true,
-            Self::Native => false,
+            // The page shows the request once more, with its form.
+            Self::JoyAgent | Self::JoyAgentUi => Some(n),
+            Self::ChatCompletions(_) => Some(n.saturating_add(1)),
+            Self::Native => None,
+        }
+    }
+
+    /// Returns the media type of responses.
+    fn media_type(&self) -> &'static str {
+        match self {
+            Self::ChatCompletions(ChatOptions { form: ChatForm::Document, .. }) => {
+                "application/json"
+            }
+            Self::JoyAgent | Self::JoyAgentUi | Self::Native | Self::ChatCompletions(_) => {
+                "text/event-stream; charset=utf-8"
+            }
         }
     }
 }
@@ -106,7 +123,7 @@ async fn open_run<P: AgentPorts>(
             (key, StreamStart::Driving(driving, first))
         }
         StartResult::Existing { run, request_record, .. } => {
-            let request_record = request_record.filter(|_| protocol.has_thread_per_message());
+            let request_record = request_record.and_then(|n| protocol.first_record_below(n));
             let from = cursor.map_or(
                 request_record.map_or(ReplayStart::Start, ReplayStart::Record),
                 ReplayStart::After,
@@ -159,12 +176,12 @@ impl ResponsePermits {
         streamed: Result<ResponseStream, ApiError>,
     ) -> Result<Response, ApiError> {
         match streamed {
-            Ok(ResponseStream { body, run, request, recall }) => {
+            Ok(ResponseStream { body, media_type, run, request, recall }) => {
                 if let (Some(user), Some(recall)) = (&self.user, recall) {
                     user.watch_permit(agent, recall);
                 }
                 let headers = [
-                    (CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8")),
+                    (CONTENT_TYPE, HeaderValue::from_static(media_type)),
                     (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
                     (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
                 ];
@@ -186,6 +203,7 @@ impl ResponsePermits {
 /// The content of a streamed response.
 struct ResponseStream {
     body: ClientBody,
+    media_type: &'static str,
     run: RunId,
     request: RequestId,
     /// The signal for ending the stream after losing the permit; `None` for a driver, which keeps driving the
@@ -236,6 +254,7 @@ async fn serve_stream<P: Ports>(
     let RunSubscription { key, session, session_name, request, protocol, previews, viewer } =
         subscription;
     let language = agent.settings.run.language;
+    let media_type = protocol.media_type();
     let is_new = matches!(begin, StreamStart::Driving(..));
     let asking = (viewer == AccessLevel::Asker).then_some(RespondableRun { run: &key, is_new });
     let links = session_links(agent, parts, &session, session_name, asking).await;
@@ -250,6 +269,9 @@ async fn serve_stream<P: Ports>(
             Box::new(NativeProjection::new(links).without_names())
         }
         StreamProtocol::Native => Box::new(NativeProjection::new(links)),
+        StreamProtocol::ChatCompletions(options) => {
+            Box::new(ChatCompletions::new(key.run.clone(), options, links, language))
+        }
         StreamProtocol::JoyAgent => Box::new(JoyAgent::new(translator())),
         StreamProtocol::JoyAgentUi => Box::new(JoyAgentUi::new(translator())),
     };
@@ -284,7 +306,7 @@ async fn serve_stream<P: Ports>(
     let ports = agent.ports.clone();
     // On Lambda the invocation lasts until the body ends, and the body until the client is dropped.
     tokio::spawn(async move { serve_client(&ports, serving, client, driving).await });
-    Ok(ResponseStream { body, run, request, recall })
+    Ok(ResponseStream { body, media_type, run, request, recall })
 }
 
 /// Returns a unique name for this driver.

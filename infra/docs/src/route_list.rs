@@ -347,6 +347,21 @@ fn other_operations() -> Vec<Operation> {
         .last_event_header()
         .errors(QUESTION),
         post(
+            "/v1/chat/completions",
+            "completeChat",
+            "Asks a question in the form of OpenAI's Chat Completions, with `stream` in chunks. An error has an object \
+             `error`.",
+        )
+        .body::<ChatCompletionsRequest>()
+        .stream()
+        .errors(QUESTION),
+        get(
+            "/v1/models",
+            "listChatModels",
+            "Lists the modes that need only a question, in the form of OpenAI's models.",
+        )
+        .json::<ChatModelListBody>(200, "The modes, the default mode first."),
+        post(
             "/data/chatQuery",
             "askData",
             "Tells JoyAgent's web page that data questions are not supported yet.",

@@ -1,5 +1,6 @@
 //! The bodies of HTTP responses: separate types, so that stored types can change without affecting clients.
 
+mod chat_completions;
 mod error;
 mod file;
 mod human;
@@ -13,6 +14,7 @@ mod tool;
 
 use serde::Serialize;
 
+pub use chat_completions::{ChatErrorBody, ChatModelBody, ChatModelListBody};
 pub use error::{ErrorBody, PlanConflictBody};
 pub use file::{FileUpload, NewFileBody, SessionFilesBody};
 pub use human::{HumanRequestListBody, OpenHumanRequestBody, ResponseBody, ResponseState};
@@ -42,7 +44,7 @@ macro_rules! answer_bodies {
 }
 
 answer_bodies! {
-    AcceptedBody, FeedbackBody, FileListBody, FileLocationBody, HumanRequestListBody<'_>, MessageBody,
+    AcceptedBody, ChatModelListBody, FeedbackBody, FileListBody, FileLocationBody, HumanRequestListBody<'_>, MessageBody,
     ModeListBody, ModelListBody, NewFileBody<'_>, PageConfigBody, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
     PlanWaitingBody, ResponseBody, RunBody<'_>, RunListBody, SessionBody<'_>, SessionFilesBody<'_>,
     SessionListBody, ShareBody, StopBody, TitleBody, ToolListBody, UploadBody,

@@ -25,6 +25,8 @@ pub enum Frame {
     },
     /// A comment, ignored by clients; keeps the connection open.
     Comment(&'static str),
+    /// A part of a response that is one document instead of a stream of events.
+    Raw(String),
 }
 
 /// The frames of one client protocol, as a fold over one connection.
@@ -226,6 +228,17 @@ impl Connection {
         !self.has_ended && self.early.is_none()
     }
 
+    /// Returns the first frame, so that headers and a first byte leave at once.
+    #[must_use]
+    pub fn greeting(&self) -> String {
+        match self.projection.heartbeat() {
+            space @ Frame::Raw(_) => self.encode_frame(&space),
+            Frame::Data { .. } | Frame::Comment(_) => {
+                self.encode_frame(&Frame::Comment("connected"))
+            }
+        }
+    }
+
     /// Returns the frame that keeps the connection open.
     #[must_use]
     pub fn heartbeat(&self) -> String {
@@ -289,6 +302,7 @@ impl Connection {
     fn encode_frame(&self, frame: &Frame) -> String {
         match frame {
             Frame::Comment(text) => format!(": {text}\n\n"),
+            Frame::Raw(text) => text.clone(),
             Frame::Data { event, data } => {
                 let id = self.cursor().map(|cursor| format!("id: {cursor}\n")).unwrap_or_default();
                 let event = event.map(|event| format!("event: {event}\n")).unwrap_or_default();

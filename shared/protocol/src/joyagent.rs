@@ -12,7 +12,6 @@ mod fallback;
 mod file_links;
 mod human_request;
 mod notices;
-mod open_questions;
 mod plan_events;
 mod raw;
 mod reply;
@@ -33,10 +32,10 @@ use super::link::SessionLinks;
 use super::text_tracker::TextTracker;
 use super::turn_tracker::TurnTracker;
 use crate::mode_support::agent_type_of;
+use crate::open_requests::OpenRequests;
 use djinn_core::entry::{Entry, Event, ResetReason, RunResult};
 use djinn_core::error_code::ErrorCode;
-use djinn_core::human::HumanRequest;
-use djinn_core::id::{CallId, HumanRequestId, Path, RequestId, RunId, TaskId};
+use djinn_core::id::{CallId, Path, RequestId, RunId, TaskId};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
 use djinn_core::plan::Plan;
@@ -82,7 +81,7 @@ pub struct Translator {
     /// The tasks at work with their descriptions, in order of start.
     tasks: Vec<(TaskId, String)>,
     /// The open human requests.
-    open_requests: BTreeMap<HumanRequestId, HumanRequest>,
+    open_requests: OpenRequests,
     schemas: Option<ToolSchemas>,
     /// The announced fallback models, with the reason.
     announced_fallbacks: BTreeSet<(String, ErrorCode)>,
@@ -114,7 +113,7 @@ impl Translator {
             file_urls: BTreeMap::new(),
             plan: None,
             tasks: Vec::new(),
-            open_requests: BTreeMap::new(),
+            open_requests: OpenRequests::default(),
             schemas: None,
             announced_fallbacks: BTreeSet::new(),
         }
@@ -220,7 +219,7 @@ impl Translator {
                 event.into_iter().collect()
             }
             Event::CallCompleted { call, result: outcome } => {
-                self.forget_requests(&entry.path, Some(call));
+                self.open_requests.forget(&entry.path, Some(call));
                 self.complete_call(entry, call, outcome)
             }
             // The page shows a single plan.
@@ -251,7 +250,8 @@ impl Translator {
     pub fn hand_over(&self, at_ms: i64) -> AgentResponse {
         let still_working = Wording::StillWorking.text(self.language);
         let mut event = self.new_event("hand_over", "result", at_ms);
-        event.result = Some(self.open_questions().unwrap_or_else(|| still_working.to_owned()));
+        let open_questions = self.open_requests.describe(self.language);
+        event.result = Some(open_questions.unwrap_or_else(|| still_working.to_owned()));
         event.finish = true;
         event
     }

@@ -4,6 +4,7 @@
 //! An optional field may also be null, and an empty text counts as absent.
 
 mod attachment;
+mod chat_completions;
 mod file;
 mod human;
 mod joyagent;
@@ -13,6 +14,10 @@ mod session;
 mod value;
 
 pub use attachment::{AttachmentRequest, JoyAgentFile, JoyAgentMessage};
+pub use chat_completions::{
+    ChatCompletionsRequest, ChatContent, ChatFile, ChatImage, ChatMessageRequest,
+    ChatMetadataRequest, ChatPart, ResponseFormatRequest, StreamOptionsRequest,
+};
 pub use file::NewFileRequest;
 pub use human::{
     CostThresholdRequest, HumanSettingsRequest, ResponseRequest, RiskWord, TimeoutWord,

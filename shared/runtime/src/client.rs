@@ -191,9 +191,9 @@ impl ClientStream {
         self.send_frames(frames, now_ms);
     }
 
-    /// Sends a comment, so that headers and a first byte leave at once.
+    /// Sends [`Connection::greeting`].
     pub fn send_greeting(&mut self, now_ms: i64) {
-        self.send_frames(vec![": connected\n\n".to_owned()], now_ms);
+        self.send_frames(vec![self.connection.greeting()], now_ms);
     }
 
     /// Sends a record's frames after the entries of children that end with this record, then the waiting

@@ -3,6 +3,7 @@
 use std::fmt;
 
 pub use djinn_agents::{fill_arguments, find_parameter_violation, find_reviewer_problem};
+use djinn_core::conversation::Exchange;
 use djinn_core::error_code::Failure;
 use djinn_core::file::ProductFile;
 use djinn_core::human::HumanResponse;
@@ -26,6 +27,8 @@ pub struct UserQuestion {
     pub spec: RunSpec,
     /// The client's own instructions.
     pub client_prompt: String,
+    /// The questions and answers before this question, if the client keeps them itself. `None` for the session's.
+    pub history: Option<Vec<Exchange>>,
     /// The client's choice of mode and arguments, which a repeated request must share. The spec has what the
     /// deployment's files make of the choice.
     pub choice: Value,
@@ -102,10 +105,13 @@ impl UserQuestion {
     /// Returns the hash that a repeated request must share. The hash covers what the client sent, so that a
     /// repeat finds its run after the deployment has changed.
     pub(crate) fn body_hash(&self) -> String {
-        let Self { spec, client_prompt, choice, attachments, .. } = self;
+        let Self { spec, client_prompt, choice, attachments, history, .. } = self;
         let style = spec.output_style.map(OutputStyle::as_str);
         let files: Vec<_> = attachments.iter().map(QuestionAttachment::identity).collect();
-        let body = json!([spec.question, style, client_prompt, choice, files]);
+        let body = match history {
+            None => json!([spec.question, style, client_prompt, choice, files]),
+            Some(history) => json!([spec.question, style, client_prompt, choice, files, history]),
+        };
         sha256_hex(body.to_string().as_bytes())
     }
 

@@ -50,6 +50,12 @@ const MAX_RESULT: usize = 10_000_000;
 /// The maximum length of a failure or of other text beside results, in characters.
 const MAX_FAILURE: usize = 10_000;
 
+/// The maximum length of a text in a history that comes with a question, in bytes.
+pub const MAX_HISTORY_TEXT: usize = 1_000_000;
+
+/// The history that comes with a question.
+pub const HISTORY: &str = "history";
+
 /// The field that holds a question.
 pub const QUESTION: &str = "question";
 

@@ -168,6 +168,7 @@ impl Sim {
         UserQuestion {
             spec,
             client_prompt: String::new(),
+            history: None,
             choice: serde_json::Value::Null,
             attachments: Vec::new(),
             parsed_response: None,

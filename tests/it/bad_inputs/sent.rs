@@ -67,7 +67,11 @@ impl Reply {
             None => {
                 let of_a_page = || Some(code(&self.text)).filter(|code| !code.is_empty());
                 let of_a_page = of_a_page().map(str::to_owned);
-                Told { code: text("code").or(of_a_page), field: text("field") }
+                let error = |name: &str| json["error"][name].as_str().map(str::to_owned);
+                Told {
+                    code: text("code").or(of_a_page).or_else(|| error("code")),
+                    field: text("field").or_else(|| error("param")),
+                }
             }
         }
     }

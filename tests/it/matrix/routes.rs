@@ -43,6 +43,7 @@ pub(super) const ROUTES: &[Route] = &[
     ("GET", "/data/allModels", &[]),
     ("POST", "/data/chatQuery", &[]),
     ("GET", "/modes", &[]),
+    ("GET", "/v1/models", &[]),
     ("GET", "/tools", &[]),
     ("GET", "/respond/{token}", &[case(LABELS, "/respond/{id}", Sent::Nothing, 404)]),
     ("POST", "/respond/{token}", &[case(LABELS, "/respond/{id}", Sent::Json("{}"), 404)]),
@@ -318,6 +319,37 @@ pub(super) const ROUTES: &[Route] = &[
                 200,
             ),
             case(SHARE, "/runs", Sent::Json(r#"{"question": "Mine?", "session_id": "{id}"}"#), 404),
+        ],
+    ),
+    (
+        "POST",
+        "/v1/chat/completions",
+        &[
+            case(
+                LABELS,
+                "/v1/chat/completions",
+                Sent::Question(
+                    r#"{"messages": [{"role": "user", "content": "Mine?"}], "metadata": {"session_id": "{id}"}, "stream": true}"#,
+                ),
+                200,
+            ),
+            // An answer that names a run leads to no session of anybody else.
+            case(
+                &["run"],
+                "/v1/chat/completions",
+                Sent::Question(
+                    r#"{"messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "`{id}`"}, {"role": "user", "content": "Mine?"}], "stream": true}"#,
+                ),
+                200,
+            ),
+            case(
+                SHARE,
+                "/v1/chat/completions",
+                Sent::Json(
+                    r#"{"messages": [{"role": "user", "content": "Mine?"}], "metadata": {"session_id": "{id}"}}"#,
+                ),
+                404,
+            ),
         ],
     ),
     (

@@ -128,6 +128,7 @@ impl Function {
         let question = UserQuestion {
             spec,
             client_prompt: String::new(),
+            history: None,
             choice: serde_json::Value::Null,
             attachments: Vec::new(),
             parsed_response: None,

@@ -69,6 +69,7 @@ const ONCE: &[&str] = &[
     // Checks the end of a response.
     "idle::",
     // A response ends where the run waits for users; clients that reconnect by themselves would loop forever.
+    "chat_completions::",
     "clarify::",
     "confirm::",
     "fallback::an_account_that_somebody_can_top_up",

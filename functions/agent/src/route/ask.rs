@@ -1,6 +1,7 @@
 //! Questions: `POST /AutoAgent`, the endpoint of JoyAgent's UI, and `POST /runs`.
 
 mod attachments;
+pub(crate) mod chat_completions;
 mod question_members;
 mod session_file;
 
@@ -223,11 +224,12 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
             ApiError::from(Failure::new(ErrorCode::QueryMissing, name).with_field(name))
         })?;
         let is_joyagent = *names == FieldNames::JoyAgent;
+        let is_lenient = *names != FieldNames::Native;
         let style = fields.request.output_style;
         let output_style = style.as_deref().and_then(OutputStyle::parse);
         let style_name = names.translate("output_style");
         let is_unknown_style = style.is_some() && output_style.is_none();
-        if !is_joyagent {
+        if !is_lenient {
             if is_unknown_style {
                 return Err(ApiError::from(ErrorCode::UnknownStyle).with_field(style_name));
             }
@@ -254,6 +256,7 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
                 ..spec
             },
             client_prompt: fields.request.base_prompt.take().unwrap_or_default(),
+            history: None,
             choice: Value::Null,
             attachments: read_files.attachments,
             parsed_response: None,
@@ -320,7 +323,7 @@ impl ChosenMode {
         question: &mut UserQuestion,
     ) -> Result<(), ApiError> {
         let Self { choice, arguments, review, human_requests, names } = self;
-        let has_arguments = names != FieldNames::JoyAgent;
+        let has_arguments = names == FieldNames::Native;
         let modes = list_modes(agent, question.spec.settings.language);
         let default_mode = DefaultMode::find(&agent.settings.run.mode, &modes);
         question.spec.warnings.extend(default_mode.problem);

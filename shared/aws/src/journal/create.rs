@@ -90,6 +90,19 @@ impl AwsStore {
             &creation.run.admission,
             record.at_ms,
         )?;
+        let session_item = self.transact_update(ItemChange {
+            key: UserSessionItem::key(tenant, spec.owner(), &spec.session),
+            expression: "SET #session = :session, #title = if_not_exists(#title, :title), \
+                    #started_at_ms = if_not_exists(#started_at_ms, :now), \
+                    #newest_at_ms = :now, #expires = :expires",
+            condition: "",
+            values: values([
+                (":session", text(&spec.session)),
+                (":title", text(&run_title(&spec.question))),
+                (":now", number(&record.at_ms)),
+                (":expires", number(&expires)),
+            ]),
+        })?;
         let creation_updates = [
             self.transact_create(creation.run_item().to_item(key)?)?,
             self.transact_create(record.to_item(key)?)?,
@@ -105,22 +118,10 @@ impl AwsStore {
             })?,
             self.transact_put(request.to_item(&creation.user_key(), &spec.request)?)?,
             self.transact_put(creation.user_run_item().to_item(tenant, user)?)?,
-            self.transact_update(ItemChange {
-                key: UserSessionItem::key(tenant, spec.owner(), &spec.session),
-                expression: "SET #session = :session, #title = if_not_exists(#title, :title), \
-                    #started_at_ms = if_not_exists(#started_at_ms, :now), \
-                    #newest_at_ms = :now, #expires = :expires",
-                condition: "",
-                values: values([
-                    (":session", text(&spec.session)),
-                    (":title", text(&run_title(&spec.question))),
-                    (":now", number(&record.at_ms)),
-                    (":expires", number(&expires)),
-                ]),
-            })?,
         ];
         Ok(creation_updates
             .into_iter()
+            .chain((!spec.is_unlisted).then_some(session_item))
             .chain(admission_updates.minute)
             .chain(admission_updates.active)
             .collect())

@@ -29,6 +29,9 @@ pub struct RunSpec {
     /// The share of the asker, if the session belongs to another user (default none, as in old records).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<SharedSession>,
+    /// True if lists of sessions leave the session out, because the client keeps the history itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unlisted: bool,
     /// The client's label for the request.
     pub request: RequestId,
     /// SHA-256 of the request, which distinguishes a repeat from a reused request id.
@@ -117,6 +120,7 @@ impl RunSpec {
             user,
             session,
             shared: None,
+            is_unlisted: false,
             request,
             body_hash: String::new(),
             question,

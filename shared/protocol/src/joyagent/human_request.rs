@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{AgentResponse, Translator, lane_of};
+use crate::open_requests::changeable_parameters;
 use djinn_core::entry::Entry;
 use djinn_core::estimate::Estimate;
 use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord, Subject};
-use djinn_core::id::{CallId, Path};
 use djinn_core::language::Language;
 use djinn_core::tool::Risk;
 use djinn_messages::Wording;
@@ -40,7 +40,7 @@ impl Translator {
     ) -> Vec<AgentResponse> {
         let mut events = Vec::with_capacity(requests.len() * 2);
         for human_request in requests {
-            self.open_requests.insert(human_request.id.clone(), human_request.clone());
+            self.open_requests.add(human_request);
             let call = human_request.subject.call().map(|(call, ..)| call);
             let turn = call.and_then(|call| call.message().turn_number()).unwrap_or_default();
             // The other requests of the group have separate events.
@@ -115,19 +115,6 @@ impl Translator {
         AgentResponse { result_map: answer, ..event }
     }
 
-    /// Drops obsolete requests: of a call, or of a whole child.
-    pub(super) fn forget_requests(&mut self, path: &Path, call: Option<&CallId>) {
-        self.open_requests.retain(|_, ask| {
-            let about = ask.subject.call().map(|(about, ..)| about);
-            let is_there = match (call, &ask.child) {
-                (None, Some(_)) => ask.id.path().is_within(path),
-                (Some(_), Some(_)) => ask.id.path() == path,
-                (_, None) => path.is_root(),
-            };
-            !is_there || (call.is_some() && about != call)
-        });
-    }
-
     fn modification_body(
         &self,
         human_request: &HumanRequest,
@@ -185,17 +172,6 @@ impl Translator {
                 json!({"confirm": confirm, "skip": skip, "stop": stop})
             }
         }
-    }
-}
-
-/// Returns the parameters that a response can change. An interrupted call is repeated unchanged.
-pub(super) fn changeable_parameters(about: &Subject) -> Option<Map<String, Value>> {
-    match about {
-        Subject::Call { .. }
-        | Subject::StepReview { .. }
-        | Subject::ResultReview { .. }
-        | Subject::BudgetExtension { .. } => about.parameters(),
-        Subject::CallInterrupt { .. } | Subject::ModelInterrupt { .. } => None,
     }
 }
 

@@ -88,7 +88,7 @@ impl Translator {
         failure: Option<&Failure>,
     ) -> Vec<AgentResponse> {
         let path = entry.path.with_child(child.clone());
-        self.forget_requests(&path, None);
+        self.open_requests.forget(&path, None);
         let events = match child.task().filter(|_| entry.path.is_root()) {
             Some(task) => self.end_task(entry, task, (text, files), failure),
             None => self.end_lane(entry, &path, text).0,

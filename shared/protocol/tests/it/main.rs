@@ -12,6 +12,7 @@
 mod agents;
 mod asks;
 mod audit;
+mod chat_completions;
 mod client;
 mod early;
 mod killed;

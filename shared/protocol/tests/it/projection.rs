@@ -92,7 +92,7 @@ pub(crate) fn piece(message: &str, attempt: u32, offset: usize, text: &str) -> P
 }
 
 /// The story of most tests with its text arriving in pieces, an attempt that fails and a heartbeat.
-fn steps() -> Vec<Step> {
+pub(crate) fn steps() -> Vec<Step> {
     let mut inputs = story::growth();
     inputs.insert(0, story::broke_off("t1", 1));
     inputs.insert(4, story::died(2));
@@ -166,7 +166,7 @@ fn each_protocol_shows_the_story_in_its_own_words() {
 }
 
 /// A plan of two steps at once, whose tasks write at the same time, and a summary.
-fn plan_steps() -> Vec<Step> {
+pub(crate) fn plan_steps() -> Vec<Step> {
     let (_, records) = story::journal_of(story::asked_to_plan("Gold or silver?"), story::prices());
     let within = |task: &str, piece: Preview| {
         Step::Piece(Preview { path: Path::to(ChildId::new(task).unwrap()), ..piece })

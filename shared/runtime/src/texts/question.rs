@@ -1,11 +1,12 @@
 //! The texts of a question and its attached files.
 
+use djinn_core::conversation::Exchange;
 use djinn_core::input::RunSpec;
 
 use super::json::member_texts;
 use super::{
-    ARGUMENTS, ATTACHMENTS, ContentText, HasTexts, MAX_ARGUMENTS, MAX_BASE_PROMPT, MAX_DESCRIPTION,
-    MAX_QUESTION, QUESTION, TextBound, without_empty,
+    ARGUMENTS, ATTACHMENTS, ContentText, HISTORY, HasTexts, MAX_ARGUMENTS, MAX_BASE_PROMPT,
+    MAX_DESCRIPTION, MAX_HISTORY_TEXT, MAX_QUESTION, QUESTION, TextBound, without_empty,
 };
 use crate::port::file::NewFile;
 use crate::question::{QuestionAttachment, UserQuestion};
@@ -15,6 +16,7 @@ impl HasTexts for UserQuestion {
         let Self {
             spec,
             client_prompt,
+            history,
             // Only compared, as part of a hash.
             choice: _,
             attachments,
@@ -27,6 +29,7 @@ impl HasTexts for UserQuestion {
             user: _,
             session: _,
             shared: _,
+            is_unlisted: _,
             request: _,
             body_hash: _,
             ignored: _,
@@ -63,9 +66,18 @@ impl HasTexts for UserQuestion {
         ];
         let argument_texts =
             member_texts(ARGUMENTS, arguments, TextBound::TotalBytes(MAX_ARGUMENTS));
-        let own_texts = own_texts.into_iter().chain(argument_texts);
+        let history_texts = history.iter_mut().flatten().flat_map(exchange_texts);
+        let own_texts = own_texts.into_iter().chain(argument_texts).chain(history_texts);
         without_empty(own_texts.chain(attachments.iter_mut().flat_map(attachment_texts)))
     }
+}
+
+/// Returns the texts of a question and its answer in a history that a client keeps itself.
+fn exchange_texts(exchange: &mut Exchange) -> [ContentText<'_>; 2] {
+    // Anybody may have written the texts, and nobody is known to have asked.
+    let Exchange { question, answer, tainted: _, asker: _ } = exchange;
+    [question, answer]
+        .map(|text| ContentText::from_words(HISTORY, text, TextBound::Bytes(MAX_HISTORY_TEXT)))
 }
 
 /// Returns the texts of an attached file. The content is for tools, as for any file.

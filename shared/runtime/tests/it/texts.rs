@@ -78,6 +78,7 @@ fn question() -> UserQuestion {
     UserQuestion {
         spec: RunSpec { base_prompt: "mk-house".to_owned(), ..spec },
         client_prompt: "mk-prompt".to_owned(),
+        history: None,
         choice: serde_json::Value::Null,
         attachments: vec![QuestionAttachment::New(
             NewFile {

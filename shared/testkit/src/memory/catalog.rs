@@ -107,13 +107,15 @@ impl State {
         let now_ms = new.record.at_ms;
         let owner = UserKey { tenant: key.tenant.clone(), user: spec.owner().clone() };
         let owner = self.users.entry(owner).or_default();
-        let session = owner.sessions.entry(spec.session.clone()).or_insert(SessionSummary {
-            session: spec.session.clone(),
-            title: title.clone(),
-            started_at_ms: now_ms,
-            newest_at_ms: now_ms,
-        });
-        session.newest_at_ms = now_ms;
+        if !spec.is_unlisted {
+            let session = owner.sessions.entry(spec.session.clone()).or_insert(SessionSummary {
+                session: spec.session.clone(),
+                title: title.clone(),
+                started_at_ms: now_ms,
+                newest_at_ms: now_ms,
+            });
+            session.newest_at_ms = now_ms;
+        }
         let place = RunPosition { started_at_ms: now_ms, run: key.run.clone() };
         let run = RunSummary {
             run: key.run.clone(),

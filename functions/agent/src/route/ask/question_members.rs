@@ -14,6 +14,8 @@ pub(super) enum FieldNames {
     Native,
     /// The names of [`JoyAgentRequest`], whose clients cannot change.
     JoyAgent,
+    /// The names of Chat Completions, whose clients cannot change either.
+    ChatCompletions,
 }
 
 impl FieldNames {
@@ -29,6 +31,9 @@ impl FieldNames {
             (Self::JoyAgent, "human_requests") => "humanFeedback",
             (Self::JoyAgent, ATTACHMENTS) => "files",
             (Self::JoyAgent, name) => name,
+            (Self::ChatCompletions, "mode") => "model",
+            (Self::ChatCompletions, QUESTION | ATTACHMENTS | "base_prompt") => "messages",
+            (Self::ChatCompletions, name) => name,
         }
     }
 
@@ -38,6 +43,7 @@ impl FieldNames {
             Some(QUESTION | "response" | "parameters") => QUESTION,
             Some(ATTACHMENTS) => ATTACHMENTS,
             Some("base_prompt") => "base_prompt",
+            Some("mode") => "mode",
             Some(_) | None => return error,
         };
         error.with_member_name(self.translate(name))

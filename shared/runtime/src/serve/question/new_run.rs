@@ -128,6 +128,8 @@ fn list_warnings<P: Ports>(ports: &P) -> Vec<String> {
 /// Adds the facts about the deployment and the session to the spec of a question.
 fn complete_spec<P: Ports>(ports: &P, question: UserQuestion, view: SessionView) -> RunSpec {
     let base_prompt = question.instructions();
+    let has_own_history = question.history.is_some();
+    let history = question.history.unwrap_or(view.history);
     let mut spec = question.spec;
     spec.settings.prompt_version = ports.prompts().version();
     spec.settings.models = model_names(ports);
@@ -135,9 +137,9 @@ fn complete_spec<P: Ports>(ports: &P, question: UserQuestion, view: SessionView)
     let is_owner = spec.shared.is_none();
     RunSpec {
         base_prompt,
-        history_tokens: count_history_tokens(ports, &spec, &view.history),
-        earlier: view.earlier.filter(|_| is_owner),
-        history: view.history,
+        history_tokens: count_history_tokens(ports, &spec, &history),
+        earlier: view.earlier.filter(|_| is_owner && !has_own_history),
+        history,
         ..spec
     }
 }

@@ -1,0 +1,41 @@
+// Unmodified clients of OpenAI's API against `cargo dev`: `node run.mjs`. Each story runs in Node.js and in Python.
+
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { stories } from "./openai.mjs";
+import { ScriptedModel } from "../../web/stories/model.mjs";
+import { System } from "../../web/stories/system.mjs";
+
+const PYTHON = process.env.CLIENTS_PYTHON ?? "python3";
+
+const model = await ScriptedModel.start();
+const system = await System.start({
+  OPENAI_API_KEY: "story-key",
+  OPENAI_BASE_URL: model.url,
+  OPENAI_MODEL: "story",
+  DJINN_PEOPLE__REQUESTS: JSON.stringify({ enabled: true, timeout: 0 }),
+});
+const baseURL = `${system.url}/v1`;
+let failed = 0;
+
+async function check(client, name, run) {
+  try {
+    await run();
+    console.log(`ok      ${client}: ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED  ${client}: ${name}: ${error.stderr || error.stack}`);
+  }
+}
+
+for (const [name, { script, run }] of Object.entries(stories)) {
+  script(model);
+  await check("Node.js", name, () => run(baseURL));
+  script(model);
+  const python = new URL("openai_stories.py", import.meta.url).pathname;
+  await check("Python", name, () => promisify(execFile)(PYTHON, [python, baseURL, name], { timeout: 60_000 }));
+}
+await system.close();
+model.close();
+console.log(failed === 0 ? "all stories passed" : `${failed} stories failed`);
+process.exit(failed === 0 ? 0 : 1);
