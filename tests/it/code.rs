@@ -8,6 +8,7 @@ mod notebook;
 mod page;
 mod queue;
 mod real_files;
+mod tables;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -41,14 +41,17 @@ async fn file_with_entry_is_a_mode_at_the_next_question() {
     let folder = TempDir::new().unwrap();
     let world = start(&folder).await;
     let list = world.get("/modes").await.json();
-    assert_eq!(names(&list), ["react", "comprehensive", "plan_solve", "router"]);
+    assert_eq!(names(&list), ["react", "comprehensive", "data_query", "plan_solve", "router"]);
     assert_eq!(
         (&list["modes"][0]["is_default"], &list["modes"][0]["agent_type"]),
         (&json!(true), &json!(5))
     );
     add_agent(&folder, "analyst", ANALYST, "You analyse {{ region }} on {{ date }}.");
     let list = world.get("/modes").await.json();
-    assert_eq!(names(&list), ["react", "analyst", "comprehensive", "plan_solve", "router"]);
+    assert_eq!(
+        names(&list),
+        ["react", "analyst", "comprehensive", "data_query", "plan_solve", "router"]
+    );
     let analyst = &list["modes"][1];
     assert_eq!((&analyst["title"], &analyst["agent_type"]), (&json!("Analyst"), &json!(7)));
     assert_eq!(analyst["description"], "Knows about analyst.");

@@ -163,6 +163,7 @@ fn values(row: &Row, text: &str, items: usize) -> Value {
         "reports",
         "results",
         "sources",
+        "tables",
         "tools",
         "unread",
     ];

@@ -27,7 +27,7 @@ async fn direct_answer_of_the_router_costs_one_model_call() {
     let [request] = requests.as_slice() else { panic!("{} calls", requests.len()) };
     assert!(request.system().starts_with("You are the front desk"), "{}", request.system());
     let tools: Vec<&str> = request.tools().iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(tools, ["comprehensive", "plan_solve", "react"]);
+    assert_eq!(tools, ["comprehensive", "data_query", "plan_solve", "react"]);
 }
 
 #[tokio::test]
@@ -105,7 +105,10 @@ async fn router_offers_the_modes_of_the_deployment_and_may_ask_first() {
     assert_eq!(ending(&world, &run).await["answer"], "East grew.");
     let requests = world.model.requests();
     let tools: Vec<&str> = requests[0].tools().iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(tools, ["analyst", "comprehensive", "plan_solve", "react", "ask_user"]);
+    assert_eq!(
+        tools,
+        ["analyst", "comprehensive", "data_query", "plan_solve", "react", "ask_user"]
+    );
     assert!(
         requests[2].text().contains("1986") && requests[2].system().starts_with("You analyse.")
     );

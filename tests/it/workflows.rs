@@ -115,7 +115,7 @@ async fn workflows_are_modes_with_their_parameters_at_the_next_question() {
     let list = world.get("/modes").await.json();
     assert_eq!(
         names(&list),
-        ["react", "comprehensive", "plan_solve", "router", "weekly", "workflow"]
+        ["react", "comprehensive", "data_query", "plan_solve", "router", "weekly", "workflow"]
     );
     let any = find(&list, "workflow");
     assert_eq!((&any["agent_type"], &any["title"]), (&json!(2), &json!("Workflow")));
@@ -128,7 +128,16 @@ async fn workflows_are_modes_with_their_parameters_at_the_next_question() {
     let list = world.get("/modes").await.json();
     assert_eq!(
         names(&list),
-        ["react", "brief", "comprehensive", "plan_solve", "router", "weekly", "workflow"]
+        [
+            "react",
+            "brief",
+            "comprehensive",
+            "data_query",
+            "plan_solve",
+            "router",
+            "weekly",
+            "workflow"
+        ]
     );
     // A mode of its own name, with the question as its task.
     task(&world.model, "Write on gold in 9 words.").reply("Gold is dear.");
@@ -138,7 +147,7 @@ async fn workflows_are_modes_with_their_parameters_at_the_next_question() {
     fs::remove_dir_all(folder.path().join("workflows")).unwrap();
     assert_eq!(
         names(&world.get("/modes").await.json()),
-        ["react", "comprehensive", "plan_solve", "router"]
+        ["react", "comprehensive", "data_query", "plan_solve", "router"]
     );
 }
 

@@ -13,10 +13,11 @@ macro_rules! agent_files {
     };
 }
 
-const EN: [(&str, &str); 11] = agent_files!(
+const EN: [(&str, &str); 12] = agent_files!(
     "en",
     "code_interpreter",
     "comprehensive",
+    "data_query",
     "deep_search",
     "plan_solve",
     "react",
@@ -28,10 +29,11 @@ const EN: [(&str, &str); 11] = agent_files!(
     "writer"
 );
 
-const ZH: [(&str, &str); 11] = agent_files!(
+const ZH: [(&str, &str); 12] = agent_files!(
     "zh",
     "code_interpreter",
     "comprehensive",
+    "data_query",
     "deep_search",
     "plan_solve",
     "react",

@@ -24,6 +24,8 @@ pub enum Role {
     Report,
     /// A turn of an agent for searches.
     Search,
+    /// A turn of an agent for questions over tables.
+    Data,
     /// A turn of an agent that chooses who answers.
     Router,
     /// A turn of an agent that judges the answers of others.
@@ -45,6 +47,7 @@ impl Role {
         Self::Report,
         Self::Search,
         Self::Code,
+        Self::Data,
         Self::Router,
         Self::Critic,
         Self::Second,
@@ -61,6 +64,7 @@ impl Role {
             Self::Compactor => "compactor",
             Self::Employees => "employees",
             Self::Code => "code",
+            Self::Data => "data",
             Self::Report => "report",
             Self::Search => "search",
             Self::Router => "router",

@@ -15,6 +15,7 @@ use crate::id::{CallId, FileName, sha256_hex};
 use crate::plan::{Plan, PlanError};
 pub use failure::ToolFailure;
 pub use policy::{SafeArguments, ToolPolicy};
+use query::QueryRows;
 use search::QueryFindings;
 pub use tool_set::{ToolSetHash, ToolSetRef};
 pub use tool_state::ToolState;
@@ -314,6 +315,11 @@ pub enum ResultView {
     Searched {
         /// The results for each query, in the order of the queries.
         results: Vec<QueryFindings>,
+    },
+    /// Results of queries over tables.
+    Rows {
+        /// The result of each query, in the order of the queries.
+        results: Vec<QueryRows>,
     },
 }
 

@@ -116,6 +116,7 @@ pub fn render_request(
         | Role::Search
         | Role::Router
         | Role::Critic
+        | Role::Data
         | Role::Second => tools.iter().cloned().chain(verdict()).chain(ask_user()).collect(),
         Role::Summary | Role::Compactor => Vec::new(),
     };
@@ -129,6 +130,7 @@ pub fn render_request(
         | Role::Search
         | Role::Router
         | Role::Critic
+        | Role::Data
         | Role::Second => {
             let words = LoopPrompts::of(prompts, call, run, tools, bounds);
             render_loop(prompts, words, &own, run, bounds, count)?

@@ -66,7 +66,10 @@ pub(crate) async fn choose_images<F: Files>(
 }
 
 /// Returns the files that fit, read unless the sandbox reads files itself.
-async fn bring_files<F: Files>(
+///
+/// # Errors
+/// Returns [`StoreError`] if the store is unavailable.
+pub(crate) async fn bring_files<F: Files>(
     files: &F,
     context: &ToolContext,
     sandbox: &dyn Sandbox,

@@ -12,8 +12,10 @@ use djinn_tools::fetch_tool::FetchTool;
 use djinn_tools::file_tool::FileTool;
 use djinn_tools::look_tool::LookTool;
 use djinn_tools::python_tool::PythonTool;
+use djinn_tools::query_tool::QueryTool;
 use djinn_tools::render_tool::RenderTool;
 use djinn_tools::search_tool::SearchTool;
+use djinn_tools::table_tool::TableTool;
 use djinn_tools::{ToolAdapter, TypedTool};
 
 use crate::djinn::{ToolFactory, ToolParts};
@@ -36,6 +38,8 @@ pub(crate) fn own_tools() -> Vec<ToolFactory> {
         factory(|ports| RenderTool::new(ports.files, ports.prompts, ports.sandbox)),
         factory(|ports| FetchTool::new(ports.outside, ports.sandbox, ports.prompts)),
         factory(|ports| SearchTool::new(ports.files, ports.outside, ports.sandbox, ports.prompts)),
+        factory(|ports| TableTool::new(ports.files, ports.prompts, ports.sandbox)),
+        factory(|ports| QueryTool::new(ports.files, ports.prompts, ports.sandbox)),
         factory(|ports| CiteTool::new(ports.files, ports.prompts)),
     ]
 }

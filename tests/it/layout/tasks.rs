@@ -22,7 +22,7 @@ const HOME: [&str; 19] = [
     "shared/runtime/src/render.rs",
     "shared/runtime/src/render/plan",
     // The prompts of that name.
-    "shared/runtime/src/prompt.rs",
+    "shared/runtime/src/prompt/fragments.rs",
     // What JoyAgent's clients call it.
     "shared/protocol/src/joyagent",
     // The parameter that agents have by default.

@@ -29,10 +29,18 @@ fn without_words(mut schema: Value) -> Value {
 
 #[test]
 fn every_shipped_agent_is_in_order() {
-    let tools = BTreeSet::from(
-        ["cite", "collect", "file_tool", "look", "python", "render", "search_round"]
-            .map(str::to_owned),
-    );
+    let tools = [
+        "cite",
+        "collect",
+        "file_tool",
+        "find_tables",
+        "look",
+        "python",
+        "render",
+        "run_sql",
+        "search_round",
+    ];
+    let tools = BTreeSet::from(tools.map(str::to_owned));
     for language in [Language::En, Language::Zh] {
         let agents = agents(language);
         assert_eq!(check_agents(&agents, &tools), []);
@@ -47,7 +55,7 @@ fn every_shipped_agent_is_in_order() {
 #[test]
 fn both_languages_have_the_same_agents() {
     let (en, zh) = (agents(Language::En), agents(Language::Zh));
-    assert_eq!(en.len(), 11);
+    assert_eq!(en.len(), 12);
     assert_eq!(en.len(), zh.len());
     for (en, zh) in en.into_iter().zip(zh) {
         let (mut en, mut zh) = (en.spec, zh.spec);
@@ -117,12 +125,16 @@ fn shipped_modes_have_the_prompts_of_their_machines_and_the_deployments_tools() 
         let second = ("react", Some(Role::Second));
         assert_eq!(solvers, [("plan_solve", None), ("react", None), second]);
         assert_eq!((ensemble.model, ensemble.gives_verdict()), (Role::Critic, true));
-        assert_eq!(about[1..3], [planner, react]);
-        let router = &modes[3].spec;
-        assert_eq!((router.name.as_str(), router.agent_type, about.len()), ("router", Some(4), 5));
+        let query = &modes[1].spec;
+        let limits = (query.model, query.max_steps, &query.stop_at);
+        assert_eq!(limits, (Role::Data, 4, &vec!["run_sql".to_owned()]));
+        assert_eq!(about[2..4], [planner, react]);
+        let router = &modes[4].spec;
+        assert_eq!((router.name.as_str(), router.agent_type, about.len()), ("router", Some(4), 6));
         assert_eq!((&router.hands_over, &router.tools), (&vec!["all".to_owned()], &Vec::new()));
-        assert!(modes[1..3].iter().all(|agent| agent.spec.tools == ["all"]));
-        assert!(modes.iter().all(|agent| agent.spec.max_steps == 1_000));
+        assert!(modes[2..4].iter().all(|agent| agent.spec.tools == ["all"]));
+        let others = modes.iter().filter(|agent| agent.spec.name != "data_query");
+        assert!(others.into_iter().all(|agent| agent.spec.max_steps == 1_000));
     }
 }
 

@@ -150,7 +150,8 @@ impl UrlOrigins<'_> {
             | ResultView::FileWritten { .. }
             | ResultView::UserAnswer
             | ResultView::Plan { .. }
-            | ResultView::Searched { .. } => {
+            | ResultView::Searched { .. }
+            | ResultView::Rows { .. } => {
                 let texts = call.arguments.list_texts();
                 let produced_files = self.readable.all().iter().filter(|file| !file.uploaded);
                 !produced_files.into_iter().any(|file| texts.contains(&file.name.as_str()))

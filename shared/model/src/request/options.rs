@@ -114,6 +114,7 @@ fn choose_temperature(
         | Role::Planner
         | Role::Executor
         | Role::Code
+        | Role::Data
         | Role::Report
         | Role::Search
         | Role::Router

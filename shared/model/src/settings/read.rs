@@ -25,7 +25,7 @@ use super::{
 };
 
 /// Roles of future agents, already allowed in a configuration.
-pub(super) const LATER_ROLES: &[&str] = &["analysis", "data"];
+pub(super) const LATER_ROLES: &[&str] = &["analysis"];
 
 /// Fields of the body reserved for the client.
 const RESERVED_MEMBERS: &[&str] = &["messages", "model", "stream", "system", "tools"];

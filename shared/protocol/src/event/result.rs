@@ -3,7 +3,7 @@
 use djinn_core::tool::{FullOutput, ResultView, ToolFailure, ToolOutput, ToolResult};
 use serde::Serialize;
 
-use super::{PublicFile, PublicFindings, PublicPlan, PublicPlanProblem};
+use super::{PublicFile, PublicFindings, PublicPlan, PublicPlanProblem, PublicQueryRows};
 use crate::link::SessionLinks;
 
 /// The result of a call.
@@ -75,6 +75,11 @@ pub enum PublicResultView<'a> {
         /// The results by query, in order.
         results: Vec<PublicFindings<'a>>,
     },
+    /// The results of queries over tables.
+    Rows {
+        /// The results by query, in order.
+        results: Vec<PublicQueryRows<'a>>,
+    },
 }
 
 impl<'a> PublicToolResult<'a> {
@@ -123,6 +128,9 @@ impl<'a> PublicResultView<'a> {
             ResultView::Plan { plan } => Self::Plan { plan: PublicPlan::new(plan) },
             ResultView::Searched { results } => {
                 Self::Searched { results: results.iter().map(PublicFindings::new).collect() }
+            }
+            ResultView::Rows { results } => {
+                Self::Rows { results: results.iter().map(PublicQueryRows::new).collect() }
             }
         }
     }

@@ -96,11 +96,14 @@ impl Translator {
                     let text = failed_call_notice(tool, reason, &observation.text, self.language);
                     return Some(self.lane_thought(&entry.path, id, &text, at_ms));
                 }
-                ResultView::Text if call_view.visible => observation.text.clone(),
-                // A plan has a separate event.
-                ResultView::Text | ResultView::Plan { .. } | ResultView::Searched { .. } => {
-                    return None;
+                ResultView::Text | ResultView::Rows { .. } if call_view.visible => {
+                    observation.text.clone()
                 }
+                // A plan has a separate event.
+                ResultView::Text
+                | ResultView::Plan { .. }
+                | ResultView::Searched { .. }
+                | ResultView::Rows { .. } => return None,
             },
             ToolResult::Failed { reason, detail }
                 if call_view.visible && is_tool_failure(*reason) =>

@@ -338,6 +338,7 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
                     | ResultView::FileWritten { file: _ }
                     | ResultView::Text
                     | ResultView::Searched { results: _ }
+                    | ResultView::Rows { results: _ }
                     | ResultView::UserAnswer => None,
                 };
                 files(written).chain(plan).collect()

@@ -25,7 +25,7 @@ pub mod whole {
         /// `executor`: `code`, `report`, `search`. `router` chooses who answers
         /// (default: the model of `react`). `critic` judges the answers of others (default: the model of `react`).
         /// `second` is a second model for agents that work side by side (default: no model).
-        /// Reserved for later: `analysis`, `data`.
+        /// Reserved for later: `analysis`.
         ROLES = Setting::form("roles", "an object of roles").with_default("{}").without_parameter(MEMBER);
 
         /// The model for calls that a role's own model cannot make: one for every role, or one for each named

@@ -1,0 +1,287 @@
+//! `run_sql`: queries over the tables of a session, run by the sandbox.
+
+use std::sync::Arc;
+
+use djinn_core::file::ProductFile;
+use djinn_core::language::Language;
+use djinn_core::tool::query::QueryRows;
+use djinn_core::tool::{EffectClass, ResultView, ToolOutput};
+use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::sandbox::table::{
+    QueryError, QueryNote, QueryText, QueryValue, SqlResult,
+};
+use djinn_runtime::port::sandbox::{JobEnd, Sandbox, SandboxAnswer, SandboxJob, SandboxWork};
+use djinn_runtime::port::tool::{ToolContext, ToolError};
+use djinn_runtime::prompt::{self, Prompts};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, render_error};
+use crate::python_tool::{sandbox_policy, strip_fence};
+use crate::table_state::{TABLE_TOOL, TableState};
+use crate::table_tool::{escape_cell, show};
+use crate::typed_tool::{ToolDefinition, TypedTool};
+
+/// Maximum time of all queries of a call, in seconds.
+const MAX_SECONDS: u32 = 20;
+/// Maximum rows of a result that the model sees.
+const MAX_MODEL_ROWS: usize = 50;
+/// Maximum tables of a call.
+const MAX_TABLES: usize = 100;
+
+/// A tool that runs SQL over the tables that `find_tables` found, and shows the rows to viewers.
+pub struct QueryTool<F> {
+    files: Arc<F>,
+    prompts: Arc<Prompts>,
+    sandbox: Arc<dyn Sandbox>,
+}
+
+/// The arguments of a call. `prompts/` contains the descriptions for the model.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct QueryArguments {
+    #[schemars(length(min = 1, max = 5))]
+    queries: Vec<AskedQuery>,
+}
+
+/// A query of a call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "")]
+pub struct AskedQuery {
+    #[schemars(length(max = 2_000))]
+    question: String,
+    #[schemars(length(min = 1, max = 20_480))]
+    sql: String,
+    is_confirmed: Option<bool>,
+}
+
+impl<F: Files + Send + Sync> QueryTool<F> {
+    /// Creates the tool: reads data from `files`, writes results there, and runs queries in `sandbox`.
+    #[must_use]
+    pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
+        Self { files, prompts, sandbox }
+    }
+
+    /// Runs the queries of a call in the sandbox.
+    async fn run_queries(
+        &self,
+        context: &ToolContext,
+        state: &TableState,
+        queries: Vec<QueryText>,
+        accepted: Vec<String>,
+    ) -> Result<(QueryValue, SandboxAnswer), ToolError> {
+        let sandbox = self.sandbox.as_ref();
+        let mut data: Vec<ProductFile> = state.tables().map(|table| table.data.clone()).collect();
+        data.sort_by(|first, second| first.name.as_str().cmp(second.name.as_str()));
+        data.dedup_by(|first, second| first.name == second.name);
+        let job_files = bring_files(self.files.as_ref(), context, sandbox, data, MAX_TABLES).await;
+        let JobFiles { names, files, context: job_context, .. } = job_files.map_err(|_| {
+            render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+        })?;
+        let tables = state.tables().filter(|table| names.contains(&table.data.name));
+        let tables = tables.map(|table| table.to_query_table()).collect();
+        let work = SandboxWork::Query { tables, queries, accepted, seconds: MAX_SECONDS };
+        let job = SandboxJob { work, files, state: Vec::new() };
+        let answer = sandbox.run_job(&job_context, job).await;
+        let mut answer =
+            answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
+        let value = serde_json::from_value(answer.value.take());
+        match (answer.end, value) {
+            (JobEnd::Done, Ok(value)) => Ok((value, answer)),
+            (JobEnd::Time, _) => Err(self.explain(context.language, "timeout")),
+            (JobEnd::Crashed, _) => Err(self.explain(context.language, "too_large")),
+            (_, _) => Err(self.explain(context.language, "failed")),
+        }
+    }
+
+    fn explain(&self, language: Language, code: &str) -> ToolError {
+        let error = QueryError { code: code.to_owned(), ..QueryError::default() };
+        ToolError::from_detail(self.render_problem(language, &error))
+    }
+
+    fn render_problem(&self, language: Language, error: &QueryError) -> String {
+        let QueryError { code, name, near, detail, line, column } = error;
+        let near = if code == "doubled_total" { String::new() } else { near.join(", ") };
+        let detail = if code == "doubled_total" { "" } else { detail };
+        let place = |number: &Option<u64>| number.map(|number| number.to_string());
+        let values = json!({
+            "code": code, "name": name, "near": near, "detail": detail,
+            "line": place(line).unwrap_or_default(), "column": place(column).unwrap_or_default(),
+        });
+        self.prompts.render(language, prompt::QUERY_PROBLEM, values)
+    }
+
+    fn render_note(&self, language: Language, note: &QueryNote) -> String {
+        let QueryNote { code, filter, column, near, min, max, total, table, joined, keys } = note;
+        let values = json!({
+            "code": code, "condition": filter, "column": column, "near": near.join(", "),
+            "least": show(min), "most": show(max), "total": total, "table": table,
+            "joined": joined, "keys": keys.join(", "),
+        });
+        self.prompts.render(language, prompt::QUERY_NOTE, values)
+    }
+
+    /// Renders the results as text for the model, or for the user if the call is the agent's last.
+    fn render_results(&self, language: Language, results: &[JudgedResult]) -> String {
+        let results = results.iter().enumerate().map(|(place, JudgedResult { result, rows, error })| {
+            let problem = error.as_ref().map(|error| self.render_problem(language, error));
+            let shown = rows.len().min(MAX_MODEL_ROWS);
+            let notes = result.notes.iter().filter(|note| note.code != "facts_unknown");
+            let notes = notes.map(|note| self.render_note(language, note));
+            json!({
+                "label": format!("q{}", place + 1), "question": result.question, "sql": result.sql,
+                "table": show_table(result, rows), "shown": shown, "row_count": result.row_count,
+                "is_cut": u64::try_from(shown).unwrap_or_default() < result.row_count,
+                "notes": notes.collect::<Vec<_>>().join("\n"), "problem": problem.unwrap_or_default(),
+            })
+        });
+        let values = json!({"results": results.collect::<Vec<_>>()});
+        self.prompts.render(language, prompt::QUERY_RESULTS, values)
+    }
+
+    /// Stores the rows of each result as an internal file.
+    async fn store_results(
+        &self,
+        context: &ToolContext,
+        answer: &SandboxAnswer,
+        results: &[JudgedResult],
+    ) -> Result<Vec<ProductFile>, ToolError> {
+        let mut stored_files = Vec::new();
+        for JudgedResult { result, .. } in results {
+            let product = answer.products.iter().find(|file| file.name.as_str() == result.file);
+            let Some(product) = product else { continue };
+            let new = NewFile {
+                name: product.name.clone(),
+                description: prompt::truncate_text(&result.question, 300),
+                internal: true,
+                media_type: "text/csv".to_owned(),
+                uploaded: false,
+                writer: context.user.clone(),
+            };
+            let stored = self.files.write_file(&context.session, &new, &product.content).await;
+            stored_files.push(stored.map_err(|_| {
+                render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+            })?);
+        }
+        Ok(stored_files)
+    }
+}
+
+/// A result with its rows. A result that the model must look at again has an error.
+struct JudgedResult {
+    result: SqlResult,
+    rows: Vec<Vec<Value>>,
+    error: Option<QueryError>,
+}
+
+impl JudgedResult {
+    /// Judges a result. An empty result is an error if other values would have rows, unless it is confirmed.
+    async fn judge(context: &ToolContext, mut result: SqlResult, is_confirmed: bool) -> Self {
+        let rows: Vec<Vec<Value>> = serde_json::from_str(&result.rows).unwrap_or_default();
+        let rows = mask_rows(context, rows).await;
+        let has_near = result.notes.iter().any(|note| !note.near.is_empty());
+        let error = match result.error.take() {
+            Some(error) => Some(error),
+            None if has_near && !is_confirmed => {
+                Some(QueryError { code: "no_rows".to_owned(), ..QueryError::default() })
+            }
+            None => None,
+        };
+        if let Some(error) = error.as_ref().filter(|error| error.code == "doubled_total")
+            && let Ok(note) = serde_json::from_str::<QueryNote>(&error.detail)
+        {
+            result.notes.push(QueryNote { code: error.code.clone(), ..note });
+        }
+        Self { result, rows, error }
+    }
+
+    fn into_view(self) -> QueryRows {
+        let SqlResult { question, sql, columns, filters, row_count, is_cut, chart, notes, .. } =
+            self.result;
+        let notes = notes.into_iter().map(|note| note.code).collect();
+        let rows = self.rows;
+        QueryRows { question, sql, columns, filters, rows, row_count, is_cut, chart, notes }
+    }
+}
+
+impl<F: Files + Send + Sync> TypedTool for QueryTool<F> {
+    type Arguments = QueryArguments;
+
+    fn definition(&self, language: Language) -> ToolDefinition {
+        ToolDefinition {
+            name: "run_sql".to_owned(),
+            words: self.prompts.describe_tool(language, prompt::TOOL_RUN_SQL),
+            effect: EffectClass::Read,
+            policy: sandbox_policy(),
+            timeout: self.sandbox.call_timeout(),
+            visible: true,
+            for_agents_only: true,
+            state_owner: Some(TABLE_TOOL.to_owned()),
+        }
+    }
+
+    async fn run(
+        &self,
+        context: &ToolContext,
+        arguments: QueryArguments,
+    ) -> Result<ToolOutput, ToolError> {
+        let language = context.language;
+        let state = TableState::load(self.files.as_ref(), context).await;
+        if state.tables().next().is_none() {
+            return Err(self.explain(language, "no_tables"));
+        }
+        let is_confirmed = |query: &AskedQuery| query.is_confirmed.unwrap_or_default();
+        let confirmed: Vec<bool> = arguments.queries.iter().map(is_confirmed).collect();
+        let queries: Vec<QueryText> = arguments.queries.into_iter().map(to_query_text).collect();
+        let accepted = queries.iter().zip(&confirmed).filter(|(_, is_confirmed)| **is_confirmed);
+        let accepted = accepted.map(|(query, _)| query.sql.clone()).collect();
+        let (value, answer) = self.run_queries(context, &state, queries, accepted).await?;
+        if !value.problem.is_empty() {
+            return Err(self.explain(language, &value.problem));
+        }
+        let mut results = Vec::new();
+        for (result, is_confirmed) in value.results.into_iter().zip(confirmed) {
+            results.push(JudgedResult::judge(context, result, is_confirmed).await);
+        }
+        let text = self.render_results(language, &results);
+        if results.iter().any(|result| result.error.is_some()) {
+            return Err(ToolError::from_detail(text));
+        }
+        let files = self.store_results(context, &answer, &results).await?;
+        let results = results.into_iter().map(JudgedResult::into_view).collect();
+        let view = ResultView::Rows { results };
+        Ok(ToolOutput { view, files, ..ToolOutput::from_text(text) })
+    }
+}
+
+fn to_query_text(query: AskedQuery) -> QueryText {
+    QueryText { question: query.question, sql: strip_fence(&query.sql).to_owned() }
+}
+
+/// Masks personal data in each value, if the run masks personal data.
+async fn mask_rows(context: &ToolContext, mut rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
+    if !context.mask_pii {
+        return rows;
+    }
+    for value in rows.iter_mut().flatten() {
+        let text = show(value);
+        let masked_text = context.mask_text(text.clone()).await;
+        if masked_text != text {
+            *value = Value::from(masked_text);
+        }
+    }
+    rows
+}
+
+/// Returns the first rows as a Markdown table.
+fn show_table(result: &SqlResult, rows: &[Vec<Value>]) -> String {
+    let header = result.columns.iter().map(|column| escape_cell(&column.key));
+    let header: Vec<String> = header.collect();
+    let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
+    let mut lines = vec![line(&header), line(&vec!["---".to_owned(); header.len()])];
+    for row in rows.iter().take(MAX_MODEL_ROWS) {
+        let cells: Vec<String> = row.iter().map(|value| escape_cell(&show(value))).collect();
+        lines.push(line(&cells));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,131 @@
+//! The tables of a session's files, kept from one call to the next.
+
+use std::collections::BTreeSet;
+
+use djinn_core::file::ProductFile;
+use djinn_core::id::FileName;
+use djinn_core::tool::ToolState;
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::file::Files;
+use djinn_runtime::port::sandbox::table::{FileTable, QueryColumn, QueryTable, TableNote};
+use djinn_runtime::port::tool::ToolContext;
+use serde::{Deserialize, Serialize};
+
+/// The name of the tool that keeps the state.
+pub(crate) const TABLE_TOOL: &str = "find_tables";
+
+/// The files that were read as tables.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TableState {
+    pub(crate) files: Vec<ReadFile>,
+}
+
+/// A file that was read as tables.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReadFile {
+    pub(crate) name: FileName,
+    /// The key of the file's content: a rewritten file is read again.
+    pub(crate) object: String,
+    pub(crate) tables: Vec<StoredTable>,
+    pub(crate) notes: Vec<TableNote>,
+    /// The reason for missing tables, or empty.
+    pub(crate) problem: String,
+}
+
+/// A table with its stored data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StoredTable {
+    /// The name in SQL, unique among all tables.
+    pub(crate) name: String,
+    pub(crate) table: FileTable,
+    pub(crate) data: ProductFile,
+}
+
+impl TableState {
+    /// Loads the state of the run's earlier calls. An unreadable state counts as empty.
+    pub(crate) async fn load<F: Files>(files: &F, context: &ToolContext) -> Self {
+        let Some(state) = &context.state else { return Self::default() };
+        let bytes = files.read_state(&context.session, state).await;
+        let bytes = bytes.inspect_err(|error| tracing::warn!(%error, "tables are read again"));
+        bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Stores the state for the next call.
+    ///
+    /// # Errors
+    /// Returns [`StoreError`] if the store is unavailable.
+    pub(crate) async fn keep<F: Files>(
+        &self,
+        files: &F,
+        context: &ToolContext,
+    ) -> Result<Box<ToolState>, StoreError> {
+        let bytes =
+            serde_json::to_vec(self).map_err(|error| StoreError::Unreadable(error.to_string()))?;
+        files.write_state(&context.session, &bytes).await.map(Box::new)
+    }
+
+    /// Returns all tables, in the order of the files.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &StoredTable> {
+        self.files.iter().flat_map(|file| &file.tables)
+    }
+
+    /// Gives each table a name that no other table has, in any case of letters.
+    pub(crate) fn name_tables(&mut self) {
+        let mut names = BTreeSet::new();
+        for stored in self.files.iter_mut().flat_map(|file| &mut file.tables) {
+            let wanted = stored.table.table.clone();
+            let numbered = (2_u32..).map(|number| format!("{wanted}_{number}"));
+            let mut candidates = std::iter::once(wanted.clone()).chain(numbered);
+            let name = candidates.find(|name| names.insert(name.to_lowercase()));
+            stored.name = name.unwrap_or(wanted);
+        }
+    }
+}
+
+impl StoredTable {
+    /// Returns the table for a job with queries.
+    pub(crate) fn to_query_table(&self) -> QueryTable {
+        let columns = self.table.columns.iter();
+        let column = |column: &djinn_runtime::port::sandbox::table::TableColumn| QueryColumn {
+            name: column.name.clone(),
+            kind: column.kind.clone(),
+        };
+        QueryTable {
+            name: self.name.clone(),
+            parquet: self.data.name.clone(),
+            columns: columns.map(column).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tables_of_all_files_have_different_names() {
+        let data: ProductFile = serde_json::from_value(json!({
+            "name": "d.parquet", "description": "", "size": 1, "internal": true,
+            "media_type": "", "object": "o",
+        }))
+        .unwrap();
+        let stored = |name: &str| StoredTable {
+            name: String::new(),
+            table: FileTable { table: name.to_owned(), ..FileTable::default() },
+            data: data.clone(),
+        };
+        let file = |names: &[&str]| ReadFile {
+            name: FileName::new("a.csv").unwrap(),
+            object: String::new(),
+            tables: names.iter().map(|name| stored(name)).collect(),
+            notes: Vec::new(),
+            problem: String::new(),
+        };
+        let mut state = TableState { files: vec![file(&["a", "b"]), file(&["A", "a_2", "c"])] };
+        state.name_tables();
+        let names: Vec<&str> = state.tables().map(|table| table.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "A_2", "a_2_2", "c"]);
+    }
+}

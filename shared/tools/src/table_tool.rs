@@ -1,0 +1,247 @@
+//! `find_tables`: the tables in the files of a session, read by the sandbox.
+
+use std::sync::Arc;
+
+use djinn_core::file::ProductFile;
+use djinn_core::id::FileName;
+use djinn_core::language::Language;
+use djinn_core::tool::{EffectClass, ToolOutput};
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::sandbox::table::{FileTable, TableColumn, TableNote, TablesValue};
+use djinn_runtime::port::sandbox::{Sandbox, SandboxFile, SandboxJob, SandboxWork};
+use djinn_runtime::port::tool::{ToolContext, ToolError};
+use djinn_runtime::prompt::{self, Prompts};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, render_error};
+use crate::python_tool::sandbox_policy;
+use crate::table_state::{ReadFile, StoredTable, TABLE_TOOL, TableState};
+use crate::typed_tool::{ToolDefinition, TypedTool};
+
+/// Maximum number of files read in one call.
+const MAX_READ: usize = 10;
+/// Extensions of files that may hold tables.
+const EXTENSIONS: [&str; 8] = ["csv", "tsv", "json", "jsonl", "ndjson", "xlsx", "xlsm", "parquet"];
+/// Maximum number of columns shown of a table.
+const MAX_COLUMNS: usize = 200;
+/// Maximum characters of the values shown of a column.
+const MAX_VALUES: usize = 200;
+/// The media type of Parquet.
+const PARQUET: &str = "application/vnd.apache.parquet";
+
+/// A tool that shows the tables in the files known to the run. Each file is read once, and again after a change.
+pub struct TableTool<F> {
+    files: Arc<F>,
+    prompts: Arc<Prompts>,
+    sandbox: Arc<dyn Sandbox>,
+}
+
+/// The arguments of a call. `prompts/` contains the descriptions for the model.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct TableArguments {
+    task: Option<String>,
+}
+
+impl<F: Files + Send + Sync> TableTool<F> {
+    /// Creates the tool: reads files from `files`, and their tables in `sandbox`.
+    #[must_use]
+    pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
+        Self { files, prompts, sandbox }
+    }
+
+    /// Returns the files that may hold tables: those named by `task` first, then the newest.
+    async fn list_candidates(
+        &self,
+        context: &ToolContext,
+        task: &str,
+    ) -> Result<Vec<ProductFile>, StoreError> {
+        let mut candidates = self.files.list_files(&context.session).await?;
+        candidates.retain(|file| context.files.contains(&file.name) && may_hold_tables(file));
+        candidates.reverse();
+        candidates.sort_by_key(|file| !task.contains(file.name.as_str()));
+        Ok(candidates)
+    }
+
+    /// Reads files as tables, and stores the data of each.
+    async fn read_files(
+        &self,
+        context: &ToolContext,
+        unread: Vec<ProductFile>,
+    ) -> Result<(Vec<ReadFile>, Vec<String>), ToolError> {
+        let sandbox = self.sandbox.as_ref();
+        let job_files =
+            bring_files(self.files.as_ref(), context, sandbox, unread.clone(), MAX_READ).await;
+        let JobFiles { names, files, context: job_context, left_behind } =
+            job_files.map_err(|_| self.unavailable(context))?;
+        if names.is_empty() {
+            return Ok((Vec::new(), left_behind));
+        }
+        let work = SandboxWork::ReadTables { names: names.clone() };
+        let job = SandboxJob { work, files, state: Vec::new() };
+        let answer = sandbox.run_job(&job_context, job).await;
+        let mut answer =
+            answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
+        let mut read_files = Vec::new();
+        for file in unread.into_iter().filter(|file| names.contains(&file.name)) {
+            let value = answer.value.get_mut(file.name.as_str()).map(Value::take);
+            let value = value.and_then(|value| serde_json::from_value(value).ok());
+            let broken = || TablesValue { problem: "broken".to_owned(), ..TablesValue::default() };
+            let TablesValue { tables, notes, problem } = value.unwrap_or_else(broken);
+            let mut stored_tables = Vec::new();
+            for table in tables {
+                let product =
+                    answer.products.iter().find(|file| file.name.as_str() == table.parquet);
+                let Some(product) = product else { continue };
+                let data = self.store_data(context, product).await;
+                let data = data.map_err(|_| self.unavailable(context))?;
+                stored_tables.push(StoredTable { name: table.table.clone(), table, data });
+            }
+            let (name, object) = (file.name, file.object);
+            read_files.push(ReadFile { name, object, tables: stored_tables, notes, problem });
+        }
+        Ok((read_files, left_behind))
+    }
+
+    async fn store_data(
+        &self,
+        context: &ToolContext,
+        product: &SandboxFile,
+    ) -> Result<ProductFile, StoreError> {
+        let new = NewFile {
+            name: product.name.clone(),
+            description: String::new(),
+            internal: true,
+            media_type: PARQUET.to_owned(),
+            uploaded: false,
+            writer: context.user.clone(),
+        };
+        self.files.write_file(&context.session, &new, &product.content).await
+    }
+
+    fn unavailable(&self, context: &ToolContext) -> ToolError {
+        render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+    }
+
+    fn render(&self, language: Language, state: &TableState, left_behind: &[String]) -> String {
+        let tables = state.files.iter().flat_map(|file| {
+            file.tables.iter().map(|stored| {
+                let notes = file.notes.iter().chain(&stored.table.notes);
+                let notes = notes.map(|note| self.render_note(language, note));
+                json!({
+                    "name": stored.name, "source": describe_source(&file.name, &stored.table),
+                    "rows": stored.table.rows, "columns": describe_columns(&stored.table.columns),
+                    "notes": notes.collect::<Vec<_>>().join("\n"),
+                })
+            })
+        });
+        let unread = state.files.iter().filter(|file| file.tables.is_empty());
+        let problems = unread.map(|file| json!({"name": file.name, "problem": file.problem}));
+        let values = json!({
+            "tables": tables.collect::<Vec<_>>(), "problems": problems.collect::<Vec<_>>(),
+            "left_behind": left_behind.join(", "),
+        });
+        self.prompts.render(language, prompt::TABLES_FOUND, values)
+    }
+
+    fn render_note(&self, language: Language, note: &TableNote) -> String {
+        let TableNote { code, count, examples, column, name } = note;
+        let values = json!({
+            "code": code, "count": count, "examples": examples.join("; "), "column": column,
+            "name": name,
+        });
+        self.prompts.render(language, prompt::TABLE_NOTE, values)
+    }
+}
+
+impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
+    type Arguments = TableArguments;
+
+    fn definition(&self, language: Language) -> ToolDefinition {
+        ToolDefinition {
+            name: TABLE_TOOL.to_owned(),
+            words: self.prompts.describe_tool(language, prompt::TOOL_FIND_TABLES),
+            effect: EffectClass::Read,
+            policy: sandbox_policy(),
+            timeout: self.sandbox.call_timeout(),
+            visible: false,
+            for_agents_only: true,
+            state_owner: None,
+        }
+    }
+
+    async fn run(
+        &self,
+        context: &ToolContext,
+        arguments: TableArguments,
+    ) -> Result<ToolOutput, ToolError> {
+        let task = arguments.task.unwrap_or_default();
+        let candidates = self.list_candidates(context, &task).await;
+        let candidates = candidates.map_err(|_| self.unavailable(context))?;
+        let mut state = TableState::load(self.files.as_ref(), context).await;
+        state.files.retain(|read| candidates.iter().any(|file| file.object == read.object));
+        let is_known =
+            |file: &ProductFile| state.files.iter().any(|read| read.object == file.object);
+        let unread = candidates.iter().filter(|file| !is_known(file)).cloned().collect();
+        let (read_files, left_behind) = self.read_files(context, unread).await?;
+        state.files.extend(read_files);
+        let place = |read: &ReadFile| candidates.iter().position(|file| file.object == read.object);
+        state.files.sort_by_key(place);
+        state.name_tables();
+        let kept = state.keep(self.files.as_ref(), context).await;
+        let kept = kept.map_err(|_| self.unavailable(context))?;
+        let text = self.render(context.language, &state, &left_behind);
+        Ok(ToolOutput { state: Some(kept), ..ToolOutput::from_text(text) })
+    }
+}
+
+fn may_hold_tables(file: &ProductFile) -> bool {
+    let extension = file.name.as_str().rsplit_once('.').map(|(_, extension)| extension);
+    !file.internal
+        && extension.is_some_and(|extension| {
+            EXTENSIONS.iter().any(|other| extension.eq_ignore_ascii_case(other))
+        })
+}
+
+fn describe_source(name: &FileName, table: &FileTable) -> String {
+    match &table.sheet {
+        Some(sheet) => format!("{name} / {sheet}"),
+        None => name.to_string(),
+    }
+}
+
+/// Returns a line of a Markdown table for each column.
+fn describe_columns(columns: &[TableColumn]) -> String {
+    let line = |column: &TableColumn| {
+        let TableColumn { name, kind, samples, min, max, readings, is_key, .. } = column;
+        let mut kind = kind.clone();
+        for word in readings.iter().map(String::as_str).chain(is_key.then_some("key")) {
+            kind = format!("{kind}, {word}");
+        }
+        let range = (!min.is_null()).then(|| format!("{} … {}", show(min), show(max)));
+        let values = range.unwrap_or_else(|| samples.join(", "));
+        let values: String = values.chars().take(MAX_VALUES).collect();
+        format!("| {} | {kind} | {} |", escape_cell(name), escape_cell(&values))
+    };
+    let mut lines: Vec<String> = columns.iter().take(MAX_COLUMNS).map(line).collect();
+    if columns.len() > MAX_COLUMNS {
+        lines.push(format!("| … | | {} |", columns.len() - MAX_COLUMNS));
+    }
+    lines.join("\n")
+}
+
+/// Returns a JSON value as text, without the quotation marks of a text.
+pub(crate) fn show(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+/// Returns a text as one cell of a Markdown table.
+pub(crate) fn escape_cell(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('|', "\\|").replace(['\r', '\n'], " ")
+}
