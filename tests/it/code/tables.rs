@@ -9,8 +9,7 @@ const TOTALS: &str =
     "SELECT \"地区\", sum(\"金额\") AS \"总额\" FROM \"orders\" GROUP BY 1 ORDER BY 2 DESC";
 
 async fn ask(world: &World) -> Vec<Frame> {
-    let body =
-        json!({"question": "各地区的总额是多少？", "mode": "data_query", "session_id": "s1"});
+    let body = json!({"question": "What is the total of each region?", "mode": "data_query", "session_id": "s1"});
     let request = world.request(reqwest::Method::POST, "/runs").json(&body);
     world.ask_with(request).await.rest().await
 }
