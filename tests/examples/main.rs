@@ -9,6 +9,7 @@
 )]
 
 mod cutting_proxy;
+mod notes_server;
 
 use std::fs;
 use std::io::Write as _;

@@ -54,6 +54,7 @@ mod limits;
 mod links;
 mod look_up;
 mod matrix;
+mod mcp_servers;
 mod modes;
 mod next_agents;
 mod original_ui;

@@ -10,6 +10,7 @@ mod human_requests;
 mod init;
 mod json;
 mod link_key;
+mod new_servers;
 mod page;
 mod show;
 mod walls_notice;
@@ -20,7 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use djinn_local::{Djinn, LaptopSandbox, System, SystemOptions, Var, Walls, create_private_dir};
+use djinn_local::{
+    Djinn, LaptopSandbox, ServerLock, System, SystemOptions, Var, Walls, create_private_dir,
+};
 use djinn_settings::table::agent::{LINK_KEY, PAGE};
 use djinn_settings::table::dev::{HOME, LOG};
 use djinn_settings::table::tools::{CODE_SANDBOX, CONFIG, OFFERED_AGENTS};
@@ -49,7 +52,7 @@ pub(crate) fn home_dir() -> PathBuf {
 }
 
 /// Returns the configuration folder of the local system, unless `DJINN_CONFIG` names another.
-fn config_dir() -> PathBuf {
+pub(crate) fn config_dir() -> PathBuf {
     home_dir().join("config")
 }
 
@@ -105,7 +108,11 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     if let Ok(walls) = Walls::probe(Path::new("python3")) {
         print_line(&describe_walls(&walls, needs_file_wall()?));
     }
-    wait_for_end().await?;
+    let lock = server_lock();
+    tokio::select! {
+        ended = wait_for_end() => ended?,
+        never = new_servers::lock_new_servers(&lock) => match never {},
+    }
     print_line("stopping; press Ctrl-C again to stop immediately");
     tokio::select! {
         () = system.stop() => {}
@@ -113,6 +120,13 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
     }
     print_line("stopped; the next `cargo dev` continues from here");
     Ok(())
+}
+
+/// Returns the lock file of the folder in use. A folder in a bucket is locked before it is published.
+fn server_lock() -> ServerLock {
+    let folder = CONFIG.find_text(&environment_vars()).filter(|folder| !folder.starts_with('@'));
+    let folder = folder.map_or_else(config_dir, PathBuf::from);
+    ServerLock::new(folder, environment_vars())
 }
 
 /// Waits for Ctrl-C or SIGTERM.

@@ -22,6 +22,7 @@ mod steps;
 mod template;
 mod terminal;
 mod time;
+mod tools;
 mod venv;
 mod verify;
 mod workspace;
@@ -89,6 +90,11 @@ enum TaskCommand {
     /// Deploys template.yaml to an emulator of AWS, and keeps the stack until a key is pressed.
     #[command(override_usage = "cargo xtask stack")]
     Stack,
+    /// Accepts the tools of MCP servers for a configuration folder.
+    #[command(
+        override_usage = "cargo xtask tools lock [SERVER] [--folder FOLDER] [--yes | --check]"
+    )]
+    Tools(tools::ToolsArguments),
     /// Checks template.yaml, and writes target/template.json and the example's template.
     #[command(override_usage = "cargo xtask template [--example]")]
     Template(template::TemplateArguments),
@@ -130,6 +136,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Soak(arguments) => soak::run(&arguments),
         TaskCommand::Stack => verify::keep_stack(),
         TaskCommand::Template(arguments) => template::run(&arguments),
+        TaskCommand::Tools(arguments) => tools::run(arguments),
         TaskCommand::Verify(arguments) => verify::run(&arguments),
     }
 }

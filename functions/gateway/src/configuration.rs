@@ -180,7 +180,7 @@ impl<C: Clock> WatchedFolder<C> {
 
     /// Returns the location of a key: a secret, or a variable that is set on a laptop.
     fn locate_key(&self, name: &str) -> (String, KeyLocation) {
-        let variable = format!("{TOOL_VARIABLES}{}", name.to_uppercase().replace('-', "_"));
+        let variable = key_variable(name);
         let variables: Variables = self.folder.layer(Arc::default());
         let key = LOCAL.read_switch(&*variables).unwrap_or_default().then(|| variables(&variable));
         let location = match key.flatten() {
@@ -193,6 +193,11 @@ impl<C: Clock> WatchedFolder<C> {
     fn lock_state(&self) -> MutexGuard<'_, FolderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the name of the variable with a key of tools, on a laptop.
+pub(crate) fn key_variable(name: &str) -> String {
+    format!("{TOOL_VARIABLES}{}", name.to_uppercase().replace('-', "_"))
 }
 
 #[cfg(test)]

@@ -12,10 +12,12 @@ mod local_gateway;
 mod page;
 mod robots;
 mod search;
+mod server_listing;
 mod settings;
 mod tool_call;
 mod words;
 
 pub use function::{FunctionError, run_function};
 pub use local_gateway::LocalGateway;
+pub use server_listing::list_server;
 pub use settings::{GatewaySettings, check_engines};

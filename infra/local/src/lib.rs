@@ -14,6 +14,7 @@ mod python;
 mod resume;
 mod saved_run;
 mod serve;
+mod server_lock;
 mod store;
 mod system;
 mod ui;
@@ -30,6 +31,7 @@ pub use python::{PythonError, prepare_python};
 pub use sandbox::Walls;
 pub use saved_run::{SavedRunError, VerifiedJournal, read_saved_run, verify_saved_run};
 pub use serve::ServeTimeouts;
+pub use server_lock::{NewServer, ServerLock};
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};
 pub use system::{
     LocalWorld, System, SystemError, SystemOptions, Var, check_settings, run_executor,

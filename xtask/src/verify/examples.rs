@@ -33,7 +33,9 @@ pub(super) fn run_tests() -> Result<()> {
     let output = command_output(&mut ask)?;
     let is_answered = output.lines().next_back() == Some(OWN_ANSWER);
     ensure!(is_answered, "cargo own-tool does not end with `{OWN_ANSWER}`:\n{output}");
-    let tests = built.ignored_test_command("tests", "examples", &[])?;
+    let mut tests = built.ignored_test_command("tests", "examples", &[])?;
+    let (_, mcp) = venv::ensure_mcp()?;
+    tests.env("MCP_PYTHON_2", mcp.python());
     // `node` and `python3` come from the environment.
     test_process::run_tests(&mut venv.with_venv(tests)?)
 }

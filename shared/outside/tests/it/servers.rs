@@ -384,3 +384,14 @@ fn a_changed_lock_file_is_rejected_with_its_line() {
         assert!(problem.starts_with(&expected) && !problem.contains('\n'), "{problem}\n{expected}");
     }
 }
+
+#[test]
+fn the_example_is_a_valid_file() {
+    let text = include_str!("../../../../examples/tools/servers/notes.toml");
+    let server = McpServer::read("notes", "notes.toml", text).unwrap();
+    let locked = lock(&server, &[Ok(definition("add_note")), Ok(definition("list_notes"))]);
+    assert_eq!(server.check_tools(&locked), []);
+    let [add, list] = &server.list_tools(&locked)[..] else { panic!() };
+    assert_eq!((add.terms.effect, list.terms.effect), (EffectClass::Once, EffectClass::Read));
+    assert_eq!((&*list.name, &*list.url), ("notes__list_notes", "http://127.0.0.1:9181/mcp"));
+}
