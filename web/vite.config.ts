@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 // The agent's address for `npm run dev`; the built page uses its own origin.
 const agent = process.env.DJINN_URL ?? "http://127.0.0.1:9000";
-const routes = ["/runs", "/sessions", "/modes", "/tools", "/web", "/v1", "/respond"];
+const routes = ["/runs", "/sessions", "/modes", "/tools", "/keys", "/web", "/v1", "/respond"];
 
 export default defineConfig({
   plugins: [react()],

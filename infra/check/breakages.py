@@ -170,6 +170,11 @@ BREAKAGES = {
         ("PasswordLength: 64", "PasswordLength: 16", "PasswordLength"),
         ("Resource: !Ref LinkKeySecret", 'Resource: "arn:*"', "LinkKeyPolicy: Resource"),
     ],
+    rules.keys_of_users_are_sealed_with_a_key_that_only_call_reads: [
+        ("PasswordLength: 64", "PasswordLength: 16", "SealKeySecret: GenerateSecretString.PasswordLength"),
+        ("ExcludePunctuation: true", "ExcludePunctuation: false", "SealKeySecret: GenerateSecretString.Exclude"),
+        ("Resource: !Ref LinkKeySecret", "Resource: !Ref SealKeySecret", "LinkKeyPolicy grants the key that seals"),
+    ],
     rules.lambda_does_not_repeat_the_executor: [
         ("MaximumRetryAttempts: 0", "MaximumRetryAttempts: 2", "is 2, not 0"),
         ("        MaximumEventAgeInSeconds: 120\n", "", "MaximumEventAgeInSeconds is null"),

@@ -96,7 +96,7 @@ SANDBOX = {"Fn::GetAtt": ["Sandbox", "Arn"]}
 # The functions of the web gateway by role, and all resources that WithWeb adds.
 WEB = {"Fetch": "fetch", "Call": "call"}
 WEB_ARNS = [{"Fn::GetAtt": [name, "Arn"]} for name in WEB]
-WEB_RESOURCES = ("WebPolicy", *(f"{name}{part}" for name in WEB for part in ("", "Logs", "Role")))
+WEB_RESOURCES = ("WebPolicy", "SealKeySecret", *(f"{name}{part}" for name in WEB for part in ("", "Logs", "Role")))
 
 # Secrets that the gateway's function Call may read.
 TOOL_SECRETS = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:djinn/tools/*"
@@ -477,6 +477,15 @@ def links_have_a_key_that_only_the_agent_reads(template):
         yield from expect("LinkKeyPolicy", statement, "Resource", secret)
 
 
+def keys_of_users_are_sealed_with_a_key_that_only_call_reads(template):
+    chance = properties(template, "SealKeySecret")
+    yield from expect("SealKeySecret", chance, "GenerateSecretString.PasswordLength", 64)
+    yield from expect("SealKeySecret", chance, "GenerateSecretString.ExcludePunctuation", True)
+    for where, statement in granted(template):
+        if {"Ref": "SealKeySecret"} in listed(statement.get("Resource")) and where != "CallRole/keys":
+            yield f"{where} grants the key that seals users' keys"
+
+
 def lambda_does_not_repeat_the_executor(template):
     configs = of_type(template, "AWS::Lambda::EventInvokeConfig")
     ours = [c for c in configs.values() if c["FunctionName"] == {"Ref": "Executor"}]
@@ -687,6 +696,7 @@ def the_web_runs_as_it_must(template):
         if role == "call":
             # The engines are fields of the configuration folder.
             variables |= {"DJINN_CONFIG": {"Ref": "Config"}, "DJINN_BUCKET": {"Ref": "Bucket"}}
+            variables["DJINN_SEAL_KEY"] = {"Fn::Sub": "secret:${SealKeySecret}"}
         for path, wanted in {
             "Runtime": "provided.al2023",
             "Handler": "bootstrap",
@@ -718,7 +728,7 @@ def the_web_has_no_right_but_logs_keys_and_the_folder(template):
     for name, role in WEB.items():
         wanted = {action: [{"Fn::GetAtt": [f"{name}Logs", "Arn"]}] for action in SANDBOX_LOGS}
         if role == "call":
-            wanted["secretsmanager:GetSecretValue"] = [{"Fn::Sub": TOOL_SECRETS}]
+            wanted["secretsmanager:GetSecretValue"] = [{"Fn::Sub": TOOL_SECRETS}, {"Ref": "SealKeySecret"}]
             wanted["s3:GetObject"] = [{"Fn::Sub": CONFIG_OBJECTS}]
         found = {}
         resource = template["Resources"].get(f"{name}Role", {"Type": None})
@@ -816,6 +826,7 @@ RULES = (
     secrets_and_bedrock_are_asked_for,
     each_function_reads_the_secrets_that_are_named_for_it,
     links_have_a_key_that_only_the_agent_reads,
+    keys_of_users_are_sealed_with_a_key_that_only_call_reads,
     lambda_does_not_repeat_the_executor,
     what_the_executor_failed_at_is_kept,
     the_table_is_kept_and_bounded,

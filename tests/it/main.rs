@@ -94,6 +94,7 @@ mod tool_set;
 mod top_up;
 mod unreachable;
 mod urls;
+mod user_keys;
 mod users;
 mod viewer;
 mod web;

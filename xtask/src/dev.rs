@@ -6,10 +6,10 @@ mod arguments;
 mod ask;
 mod client;
 mod eval_server;
+mod home_key;
 mod human_requests;
 mod init;
 mod json;
-mod link_key;
 mod new_servers;
 mod page;
 mod show;
@@ -27,6 +27,7 @@ use djinn_local::{
 use djinn_settings::table::agent::{LINK_KEY, PAGE};
 use djinn_settings::table::dev::{HOME, LOG};
 use djinn_settings::table::tools::{CODE_SANDBOX, CONFIG, OFFERED_AGENTS};
+use djinn_settings::table::web::SEAL_KEY;
 use djinn_settings::{FILE_NAME, check_names};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -173,7 +174,12 @@ fn default_vars() -> Result<Vec<(&'static str, String)>> {
     let folder = config_dir();
     create_private_dir(&folder).with_context(|| HomeFile(folder.clone()))?;
     let path = folder.to_str().with_context(|| format!("{} is no text", folder.display()))?;
-    let mut vars = vec![LINK_KEY.pair(link_key::of(&home_dir())?), CONFIG.pair(path)];
+    let home = home_dir();
+    let mut vars = vec![
+        LINK_KEY.pair(home_key::of(&home, home_key::LINKS)?),
+        SEAL_KEY.pair(home_key::of(&home, home_key::SEALS)?),
+        CONFIG.pair(path),
+    ];
     if !folder.join(FILE_NAME).exists() {
         vars.push(OFFERED_AGENTS.pair("all"));
     }

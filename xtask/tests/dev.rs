@@ -225,7 +225,7 @@ fn other_users_cannot_read_the_home() {
     for folder in ["files", "objects"] {
         assert_eq!(mode(&home.join(folder)), 0o700, "{folder}");
     }
-    for file in ["link-key", "table.db"] {
+    for file in ["link-key", "seal-key", "table.db"] {
         assert_eq!(mode(&home.join(file)), 0o600, "{file}");
     }
 }

@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
-use axum::routing::{delete, get, patch, post};
+use axum::routing::{delete, get, patch, post, put};
 use axum::{Extension, Router};
 use djinn_model::Http;
 use djinn_runtime::port::secret::Secrets;
@@ -156,8 +156,19 @@ where
 /// serves only other paths.
 #[must_use]
 pub fn is_own_path(path: &str) -> bool {
-    const OWN: [&str; 10] =
-        ["AutoAgent", "api", "data", "modes", "respond", "runs", "sessions", "tools", "v1", "web"];
+    const OWN: [&str; 11] = [
+        "AutoAgent",
+        "api",
+        "data",
+        "keys",
+        "modes",
+        "respond",
+        "runs",
+        "sessions",
+        "tools",
+        "v1",
+        "web",
+    ];
     let first = path.split('/').nth(1).unwrap_or_default();
     OWN.contains(&first)
 }
@@ -173,6 +184,8 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
         .route("/data/allModels", get(route::list_models))
         .route("/modes", get(route::list_modes::<P>))
         .route("/tools", get(route::list_tools::<P>))
+        .route("/keys", get(route::list_keys::<P>))
+        .route("/keys/{name}", put(route::put_key::<P>).delete(route::remove_key::<P>))
         .route("/runs", post(route::start_run::<P>).get(route::list_runs::<P>))
         .route("/runs/{run}", get(route::show_run::<P>))
         .route("/runs/{run}/events", get(route::follow_run::<P>))

@@ -3,7 +3,7 @@
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use djinn_core::error_code::ErrorCode;
-use djinn_core::id::{BadId, HumanRequestId, RequestId, RunId, SessionName, ShareHandle};
+use djinn_core::id::{BadId, HumanRequestId, KeyName, RequestId, RunId, SessionName, ShareHandle};
 use djinn_runtime::port::RunKey;
 
 use crate::api_error::ApiError;
@@ -25,6 +25,10 @@ impl PathParameter for SessionName {
 
 impl PathParameter for HumanRequestId {
     const NAME: &'static str = "request";
+}
+
+impl PathParameter for KeyName {
+    const NAME: &'static str = "name";
 }
 
 impl PathParameter for ShareHandle {

@@ -4,6 +4,7 @@ mod ask;
 mod data;
 mod file;
 mod joyagent;
+mod key;
 mod link;
 mod mode;
 mod page;
@@ -21,6 +22,7 @@ pub(crate) use joyagent::{
     cancel_feedback, get_file, get_file_list, give_feedback, pending_feedback, upload_file,
     upload_file_data, upload_url,
 };
+pub(crate) use key::{list_keys, put_key, remove_key};
 pub(crate) use link::{respond_by_link, show_request};
 pub(crate) use mode::list_modes;
 pub(crate) use page::show_page_config;

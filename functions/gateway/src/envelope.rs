@@ -32,12 +32,21 @@ impl<S: Secrets> EnvelopeHandler<S> {
         Self { handler, role }
     }
 
-    /// Runs a job and returns the answer, or the reason for not running the job.
-    pub(crate) async fn handle_job(&self, envelope: OutsideEnvelope) -> OutsideReply {
+    /// Runs a job and returns the answer, or the reason for not running the job. `tenant` is the tenant of the
+    /// environment, in which no other tenant's key may be opened.
+    pub(crate) async fn handle_job(
+        &self,
+        envelope: OutsideEnvelope,
+        tenant: Option<&str>,
+    ) -> OutsideReply {
         let OutsideEnvelope { v, job, put_answer } = envelope;
         if v != FORMAT {
             let why = "the gateway's function is of another version: deploy the whole stack";
             return OutsideReply::Unavailable(why.to_owned());
+        }
+        let owner = job.key_owner().map(|owner| owner.tenant.as_str());
+        if owner.is_some_and(|owner| tenant.is_some_and(|tenant| tenant != owner)) {
+            return OutsideReply::Refused("the key belongs to another tenant".to_owned());
         }
         match self.answer(job).await {
             Ok(content) => fit_reply(OutsideAnswer { v: FORMAT, content }, put_answer).await,
@@ -62,6 +71,9 @@ impl<S: Secrets> EnvelopeHandler<S> {
             (OutsideJob::Call(_), GatewayRole::Fetch) => {
                 refuse("this function reads pages and calls no tools: ask the one that calls")
             }
+            (OutsideJob::Seal(_), GatewayRole::Fetch) => {
+                refuse("this function reads pages and seals no keys: ask the one that calls")
+            }
             (OutsideJob::Read(job), GatewayRole::Fetch | GatewayRole::Both) => {
                 self.handler.read_pages(job).await.map(OutsideContent::Read)
             }
@@ -70,6 +82,9 @@ impl<S: Secrets> EnvelopeHandler<S> {
             }
             (OutsideJob::Call(job), GatewayRole::Call | GatewayRole::Both) => {
                 Ok(OutsideContent::Call(self.handler.call_tool(job).await))
+            }
+            (OutsideJob::Seal(job), GatewayRole::Call | GatewayRole::Both) => {
+                self.handler.seal_key(job).await.map(OutsideContent::Seal)
             }
         }
     }

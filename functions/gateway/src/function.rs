@@ -52,7 +52,8 @@ async fn serve(settings: GatewaySettings, variables: &Variables) -> Result<(), F
     };
     let handler = &EnvelopeHandler::new(GatewayHandler::new(settings, secrets)?, role);
     lambda_runtime::run(service_fn(async |event: LambdaEvent<OutsideEnvelope>| {
-        Ok::<_, FunctionError>(handler.handle_job(event.payload).await)
+        let tenant = event.context.tenant_id.as_deref();
+        Ok::<_, FunctionError>(handler.handle_job(event.payload, tenant).await)
     }))
     .await
 }

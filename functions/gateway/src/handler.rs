@@ -8,7 +8,7 @@ use djinn_mcp::McpClient;
 use djinn_outside::{ToolProblem, ToolProblemCode};
 use djinn_runtime::port::outside::{
     MAX_HITS, MAX_PAGES, MAX_QUERIES, OutsideError, PageAnswer, PageOutcome, PageProblem,
-    PageProblemCode, PageTarget, ReadJob, SearchAnswer, SearchJob, ToolAnswer, ToolJob,
+    PageProblemCode, PageTarget, ReadJob, SealJob, SearchAnswer, SearchJob, ToolAnswer, ToolJob,
     check_query,
 };
 use djinn_runtime::port::secret::Secrets;
@@ -17,9 +17,10 @@ use tokio::time::timeout;
 use url::Url;
 
 use crate::configuration::GatewayConfiguration;
-use crate::keys::KeyCache;
+use crate::keys::{KeyCache, KeyLocation};
 use crate::page::{PageReader, RawPage, refuse};
 use crate::robots::RobotsCache;
+use crate::sealing::KeySealer;
 use crate::search::EngineSet;
 use crate::settings::GatewaySettings;
 use crate::tool_call::{TOOL_LIMITS, ToolCaller};
@@ -44,6 +45,8 @@ pub(crate) struct GatewayHandler<S> {
     robots: RobotsCache,
     configuration: GatewayConfiguration,
     keys: KeyCache<S>,
+    /// The location of the secrets that seal users' keys.
+    seal: KeyLocation,
 }
 
 impl<S: Secrets> GatewayHandler<S> {
@@ -60,6 +63,7 @@ impl<S: Secrets> GatewayHandler<S> {
             reader: PageReader::new(),
             robots: RobotsCache::default(),
             keys: KeyCache::new(secrets),
+            seal: settings.seal,
         })
     }
 
@@ -99,13 +103,25 @@ impl<S: Secrets> GatewayHandler<S> {
     pub(crate) async fn call_tool(&self, job: ToolJob) -> ToolAnswer {
         match self.configuration.find_tool(&job.tool, &job.definition).await {
             Some(tool) => {
-                ToolCaller::new(&self.tools, &self.servers, &self.keys).call(tool, job).await
+                let (egress, servers) = (&self.tools, &self.servers);
+                let caller =
+                    ToolCaller { egress, servers, keys: &self.keys, sealer: self.sealer() };
+                caller.call(tool, job).await
             }
             None => {
                 let code = ToolProblemCode::Changed;
                 ToolAnswer::Failed(ToolProblem { code, status: None, detail: String::new() })
             }
         }
+    }
+
+    /// Seals a user's key.
+    pub(crate) async fn seal_key(&self, job: SealJob) -> Result<String, OutsideError> {
+        self.sealer().seal(&job).await
+    }
+
+    fn sealer(&self) -> KeySealer<'_, S> {
+        KeySealer { location: &self.seal, keys: &self.keys }
     }
 
     async fn read_page(&self, target: PageTarget) -> PageOutcome {

@@ -57,6 +57,13 @@ impl<S: Secrets> KeyCache<S> {
         true
     }
 
+    /// Removes a stored key from the cache, so that its next reader reads the store.
+    pub(crate) fn forget_location(&self, location: &KeyLocation) {
+        if let KeyLocation::Stored(name) = location {
+            self.lock_keys().remove(name);
+        }
+    }
+
     fn lock_keys(&self) -> MutexGuard<'_, BTreeMap<String, Secret>> {
         self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,6 +11,7 @@ mod keys;
 mod local_gateway;
 mod page;
 mod robots;
+mod sealing;
 mod search;
 mod server_listing;
 mod settings;

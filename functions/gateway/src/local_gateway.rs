@@ -2,7 +2,7 @@
 
 use djinn_egress::EgressError;
 use djinn_runtime::port::outside::{
-    Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SearchAnswer, SearchJob,
+    Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SealJob, SearchAnswer, SearchJob,
     ToolAnswer, ToolJob,
 };
 use djinn_runtime::port::secret::Secrets;
@@ -49,5 +49,9 @@ impl<S: Secrets + Send + Sync> Outside for LocalGateway<S> {
         job: ToolJob,
     ) -> BoxFuture<'a, Result<ToolAnswer, OutsideError>> {
         Box::pin(async move { Ok(self.handler.call_tool(job).await) })
+    }
+
+    fn seal_key(&self, job: SealJob) -> BoxFuture<'_, Result<String, OutsideError>> {
+        Box::pin(self.handler.seal_key(job))
     }
 }

@@ -45,17 +45,21 @@ fn fill_header(header: &OutsideHeader, variables: &Variables) -> Result<McpHeade
     let mut value = String::new();
     let mut is_key = false;
     for part in &header.value {
-        match part {
-            HeaderPart::Text(text) => value.push_str(text),
-            HeaderPart::Key(name) => {
-                let variable = key_variable(name);
-                let key = variables(&variable);
-                value.push_str(&key.ok_or_else(|| {
-                    format!("the key `{name}` is needed: set it as the variable {variable}")
-                })?);
-                is_key = true;
+        let name = match part {
+            HeaderPart::Text(text) => {
+                value.push_str(text);
+                continue;
             }
-        }
+            HeaderPart::Key(name) => name.as_str(),
+            // Locking uses a key of the operator's own.
+            HeaderPart::UserKey(name) => name.as_str(),
+        };
+        let variable = key_variable(name);
+        let key = variables(&variable);
+        value.push_str(&key.ok_or_else(|| {
+            format!("the key `{name}` is needed: set it as the variable {variable}")
+        })?);
+        is_key = true;
     }
     Ok(McpHeader { name: header.name.clone(), value, is_key })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use djinn_egress::EgressSettings;
 use djinn_runtime::port::secret::Secret;
 use djinn_settings::table::runtime::LOCAL;
-use djinn_settings::table::web::{EGRESS_ORIGINS, EGRESS_PORTS, GATEWAY_ROLE, SEARCH};
+use djinn_settings::table::web::{EGRESS_ORIGINS, EGRESS_PORTS, GATEWAY_ROLE, SEAL_KEY, SEARCH};
 use djinn_settings::{InvalidSetting, VarLookup};
 use djinn_wiring::ConfigurationFolder;
 use serde::Deserialize;
@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::engine::{ENGINES, SearchEngine};
 use crate::keys::KeyLocation;
+use crate::sealing::SealKeys;
 
 /// Maximum number of engines per search.
 const MAX_ENGINES: usize = 6;
@@ -26,6 +27,8 @@ pub struct GatewaySettings {
     pub(crate) role: GatewayRole,
     /// The engines of the variables, queried in parallel.
     pub(crate) engines: Vec<EngineSettings>,
+    /// The location of the keys that seal users' keys.
+    pub(crate) seal: KeyLocation,
     /// The limits on outgoing requests.
     pub(crate) egress: EgressSettings,
     /// The configuration folder, and the time for which a read is current.
@@ -65,8 +68,12 @@ impl GatewaySettings {
         if role == GatewayRole::Fetch && SEARCH.find_text(var).is_some() {
             return Err(SEARCH.problem("is set for a gateway that reads pages: leave it out"));
         }
+        if role == GatewayRole::Fetch && SEAL_KEY.find_text(var).is_some() {
+            return Err(SEAL_KEY.problem("is set for a gateway that reads pages: leave it out"));
+        }
         let engines = parse_engines(var)?.unwrap_or_default();
-        Ok(Self { role, engines, egress: parse_egress(var)?, folder: None })
+        let seal = parse_seal(var)?;
+        Ok(Self { role, engines, seal, egress: parse_egress(var)?, folder: None })
     }
 
     /// Adds the configuration folder, read before a job unless the last read is within `fresh`. Engines of its
@@ -96,6 +103,20 @@ pub(crate) fn parse_engines(
         return Err(SEARCH.refuse(&text));
     }
     entries.into_iter().map(|entry| parse_engine(entry, var)).collect::<Result<_, _>>().map(Some)
+}
+
+/// Parses the location of the keys that seal users' keys. A problem never repeats a key.
+fn parse_seal(var: VarLookup<'_>) -> Result<KeyLocation, InvalidSetting> {
+    let Some(text) = SEAL_KEY.find_text(var) else { return Ok(KeyLocation::None) };
+    match text.trim().strip_prefix("secret:").map(str::trim) {
+        Some("") => Err(SEAL_KEY.refuse_described("secret:")),
+        Some(name) => Ok(KeyLocation::Stored(name.to_owned())),
+        None => {
+            let text = Secret::new(&text);
+            SealKeys::parse(&text).map_err(|problem| SEAL_KEY.refuse_described(&problem))?;
+            Ok(KeyLocation::Inline(text))
+        }
+    }
 }
 
 fn parse_egress(var: VarLookup<'_>) -> Result<EgressSettings, InvalidSetting> {
@@ -259,6 +280,18 @@ mod tests {
         let role = |role| read(&[("DJINN_GATEWAY_ROLE", role), engines, ("KEY", "k1")]);
         let problem = "DJINN_SEARCH__ENGINES is set for a gateway that reads pages: leave it out";
         assert_eq!(role("fetch").err(), Some(problem.to_owned()));
+        let seal = ("DJINN_SEAL_KEY", "secret:seal");
+        let problem = "DJINN_SEAL_KEY is set for a gateway that reads pages: leave it out";
+        assert_eq!(read(&[("DJINN_GATEWAY_ROLE", "fetch"), seal]).err().as_deref(), Some(problem));
+        assert_eq!(read(&[seal]).unwrap().seal, KeyLocation::Stored("seal".to_owned()));
+        for wrong in ["secret: ", "short-and-secret"] {
+            let problem = read(&[("DJINN_SEAL_KEY", wrong)]).err().unwrap();
+            assert!(
+                problem.starts_with("DJINN_SEAL_KEY must be keys of at least 32 bytes"),
+                "{problem}"
+            );
+            assert!(!problem.contains("short-and"), "{problem}");
+        }
         assert_eq!(role("call").map(|settings| settings.role), Ok(GatewayRole::Call));
         assert_eq!(read(&[]).map(|settings| settings.role), Ok(GatewayRole::Both));
         let other = role("both").err();

@@ -6,6 +6,7 @@ mod server_call;
 use std::sync::Arc;
 use std::time::Duration;
 
+use djinn_core::human::NeededKey;
 use djinn_core::id::sha256_hex;
 use djinn_egress::{Egress, EgressError, EgressLimits, EgressRequest, EgressResponse, HttpMethod};
 use djinn_mcp::McpClient;
@@ -13,12 +14,13 @@ use djinn_outside::{
     FoundFile, FoundFileContent, HeaderPart, HttpTool, OutsideDefinition, OutsideRequest,
     RequestMethod, ToolProblem, ToolProblemCode, ToolReading,
 };
-use djinn_runtime::port::outside::{ToolAnswer, ToolAnswerFile, ToolJob};
+use djinn_runtime::port::outside::{StoredUserKey, ToolAnswer, ToolAnswerFile, ToolJob};
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use tokio::task::spawn_blocking;
 
 use crate::configuration::CallableTool;
 use crate::keys::{KEY_REFUSALS, KeyCache};
+use crate::sealing::{KeySealer, OpenError};
 use redaction::Redaction;
 
 /// Maximum size of an answer.
@@ -46,19 +48,19 @@ const ACCEPT: &str = "application/json, text/plain;q=0.9, */*;q=0.1";
 
 /// The client for tools.
 pub(crate) struct ToolCaller<'a, S> {
-    egress: &'a Egress,
-    servers: &'a McpClient,
-    keys: &'a KeyCache<S>,
+    pub(crate) egress: &'a Egress,
+    pub(crate) servers: &'a McpClient,
+    pub(crate) keys: &'a KeyCache<S>,
+    pub(crate) sealer: KeySealer<'a, S>,
 }
+
+/// The start of the name of a caller's key, which no name of an operator's key contains.
+const USER_KEY: &str = "user_key:";
 
 /// The values of a call's keys, by name.
 type KeyValues = Vec<(String, Option<Secret>)>;
 
-impl<'a, S: Secrets> ToolCaller<'a, S> {
-    pub(crate) fn new(egress: &'a Egress, servers: &'a McpClient, keys: &'a KeyCache<S>) -> Self {
-        Self { egress, servers, keys }
-    }
-
+impl<S: Secrets> ToolCaller<'_, S> {
     /// Calls a tool. No key is in the answer.
     pub(crate) async fn call(&self, configured: CallableTool, job: ToolJob) -> ToolAnswer {
         let headers = CallHeaders::new(&job.idempotency_key);
@@ -70,6 +72,7 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
                 self.call_server(&configured, tool, &job, &headers).await
             }
         };
+        let answer = note_rejected_key(&configured.tool, answer);
         log_answer(configured.tool.name(), &headers, &answer);
         answer
     }
@@ -85,7 +88,7 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
             Ok(request) => request,
             Err(error) => return fail(ToolProblemCode::Arguments, error.to_string()),
         };
-        match self.send(configured, tool, &request, headers).await {
+        match self.send(configured, tool, &request, headers, job.user_key.as_ref()).await {
             Ok((response, keys)) => self.read(tool, response, Redaction::new(&keys)).await,
             Err(problem) => ToolAnswer::Failed(problem),
         }
@@ -98,17 +101,18 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
         tool: &HttpTool,
         request: &OutsideRequest,
         headers: &CallHeaders,
+        user_key: Option<&StoredUserKey>,
     ) -> Result<(EgressResponse, KeyValues), ToolProblem> {
         let send = async |keys: &KeyValues| {
             let egress_request = build_request(tool, request, keys, headers);
             let result = self.egress.send(egress_request).await;
             result.map_err(|error| explain_egress(&error))
         };
-        let keys = self.find_keys(configured).await?;
+        let keys = self.find_keys(configured, user_key).await?;
         let response = send(&keys).await?;
         let is_rejected = KEY_REFUSALS.contains(&response.status);
         if is_rejected && self.forget_keys(configured, &keys) {
-            let new_keys = self.find_keys(configured).await?;
+            let new_keys = self.find_keys(configured, user_key).await?;
             if new_keys != keys {
                 return Ok((send(&new_keys).await?, new_keys));
             }
@@ -186,7 +190,11 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
         Ok(ToolAnswerFile { name, media_type, content })
     }
 
-    async fn find_keys(&self, configured: &CallableTool) -> Result<KeyValues, ToolProblem> {
+    async fn find_keys(
+        &self,
+        configured: &CallableTool,
+        user_key: Option<&StoredUserKey>,
+    ) -> Result<KeyValues, ToolProblem> {
         let mut keys = Vec::new();
         for (name, location) in &configured.keys {
             let key = self.keys.find_key(location).await.map_err(|error| {
@@ -201,7 +209,27 @@ impl<'a, S: Secrets> ToolCaller<'a, S> {
             })?;
             keys.push((name.clone(), key));
         }
+        keys.extend(self.open_user_key(&configured.tool, user_key).await?);
         Ok(keys)
+    }
+
+    /// Opens the caller's key for the name and the origin of this definition.
+    async fn open_user_key(
+        &self,
+        tool: &OutsideDefinition,
+        stored: Option<&StoredUserKey>,
+    ) -> Result<Option<(String, Option<Secret>)>, ToolProblem> {
+        let Some(NeededKey { name, origin }) = tool.needed_key() else { return Ok(None) };
+        let explain = |code| ToolProblem { code, status: None, detail: String::new() };
+        let stored = stored.ok_or_else(|| explain(ToolProblemCode::UserKeyMissing))?;
+        match self.sealer.open(stored, &name, &origin).await {
+            Ok(key) => Ok(Some((format!("{USER_KEY}{name}"), Some(key)))),
+            Err(OpenError::NotOurs) => Err(explain(ToolProblemCode::UserKeyMissing)),
+            Err(OpenError::Unavailable(why)) => {
+                tracing::warn!(why, "the secrets of users' keys were not read");
+                Err(explain(ToolProblemCode::UserKeyUnavailable))
+            }
+        }
     }
 
     /// Removes rejected keys from the cache. Returns true if any is a stored key.
@@ -273,18 +301,23 @@ fn build_request(
 
 /// Returns true if a part of a header is a key.
 fn is_key(part: &HeaderPart) -> bool {
-    matches!(part, HeaderPart::Key(_))
+    matches!(part, HeaderPart::Key(_) | HeaderPart::UserKey(_))
 }
 
 /// Returns the text of a part of a header.
 fn reveal<'a>(part: &'a HeaderPart, keys: &'a KeyValues) -> &'a str {
     match part {
         HeaderPart::Text(text) => text,
-        HeaderPart::Key(name) => {
-            let key = keys.iter().find(|(other, _)| other == name);
-            key.and_then(|(_, key)| key.as_ref()).map(Secret::reveal).unwrap_or_default()
+        HeaderPart::Key(name) => find_value(keys, |other| other == name),
+        HeaderPart::UserKey(name) => {
+            find_value(keys, |other| other.strip_prefix(USER_KEY) == Some(name.as_str()))
         }
     }
+}
+
+fn find_value(keys: &KeyValues, is_named: impl Fn(&str) -> bool) -> &str {
+    let key = keys.iter().find(|(name, _)| is_named(name));
+    key.and_then(|(_, key)| key.as_ref()).map(Secret::reveal).unwrap_or_default()
 }
 
 fn fail(code: ToolProblemCode, detail: String) -> ToolAnswer {
@@ -319,6 +352,20 @@ fn explain_incomplete(error: &EgressError) -> ToolProblem {
             ToolProblem { code: ToolProblemCode::Protocol, ..problem }
         }
         _ => problem,
+    }
+}
+
+/// Returns the answer of a server that rejected the caller's key as such.
+fn note_rejected_key(tool: &OutsideDefinition, answer: ToolAnswer) -> ToolAnswer {
+    match answer {
+        ToolAnswer::Failed(problem)
+            if problem.code == ToolProblemCode::Status
+                && problem.status.is_some_and(|status| KEY_REFUSALS.contains(&status))
+                && tool.needed_key().is_some() =>
+        {
+            ToolAnswer::Failed(ToolProblem { code: ToolProblemCode::UserKeyRejected, ..problem })
+        }
+        other => other,
     }
 }
 

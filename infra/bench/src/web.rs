@@ -94,7 +94,8 @@ async fn measure_page(name: &'static str, page: String) -> Result<Figure> {
     let bytes = page.len();
     let site = WebSite::start(Duration::ZERO, page).await?;
     let gateway = site.open_gateway()?;
-    let context = OutsideContext { session: bench_session()? };
+    let session = bench_session()?;
+    let context = OutsideContext { user: session.owner.clone(), session };
     let mut sample = Sample::default();
     for nth in 0..WARM_UP + TIMED {
         let pages = site.page_urls(1).into_iter().map(PageTarget::new).collect();

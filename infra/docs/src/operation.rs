@@ -114,6 +114,10 @@ pub(crate) fn delete(path: &'static str, id: &'static str, summary: &'static str
     Operation { method: "delete", ..get(path, id, summary) }
 }
 
+pub(crate) fn put(path: &'static str, id: &'static str, summary: &'static str) -> Operation {
+    Operation { method: "put", ..get(path, id, summary) }
+}
+
 pub(crate) fn patch(path: &'static str, id: &'static str, summary: &'static str) -> Operation {
     Operation { method: "patch", ..get(path, id, summary) }
 }
@@ -188,6 +192,11 @@ impl Operation {
     pub(crate) fn file(self) -> Self {
         self.answer(200, "The bytes of the file.", Some(MediaContent::new("*/*", json!({}))))
             .answer(302, "A redirect to the bytes, valid for a short time.", None)
+    }
+
+    /// Returns nothing once the value is stored.
+    pub(crate) fn stored(self) -> Self {
+        self.answer(204, "The value is stored.", None)
     }
 
     /// Returns nothing once the deletion is complete.

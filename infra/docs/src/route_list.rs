@@ -4,7 +4,7 @@ use djinn_core::error_code::ErrorCode::{self, *};
 use djinn_protocol::body::*;
 use djinn_protocol::request::*;
 
-use crate::operation::{MediaContent, OWN_RUN, Operation, SCREENED, delete, get, patch, post};
+use crate::operation::{MediaContent, OWN_RUN, Operation, SCREENED, delete, get, patch, post, put};
 
 /// The errors of questions.
 const QUESTION: &[ErrorCode] = &[
@@ -37,7 +37,13 @@ const UPLOAD: &[ErrorCode] = &[BadFileName, SessionNotFound, SessionReadOnly];
 
 /// Returns all operations.
 pub(crate) fn list_operations() -> Vec<Operation> {
-    let subjects = [run_operations(), session_operations(), file_operations(), other_operations()];
+    let subjects = [
+        run_operations(),
+        key_operations(),
+        session_operations(),
+        file_operations(),
+        other_operations(),
+    ];
     subjects.into_iter().flatten().collect()
 }
 
@@ -140,6 +146,21 @@ fn run_operations() -> Vec<Operation> {
         .response_result::<ResponseBody>(),
         delete("/runs/{run}/requests/{request}", "skipRequest", "Skips a human request of a run.")
             .response_result::<ResponseBody>(),
+    ]
+}
+
+/// Returns the operations of users' keys for tools.
+fn key_operations() -> Vec<Operation> {
+    vec![
+        get("/keys", "listKeys", "Lists the caller's keys for tools, never with a value.")
+            .json::<KeyListBody>(200, "The keys that tools need, and those that are set."),
+        put("/keys/{name}", "setKey", "Stores a key of the caller for tools. No route returns it.")
+            .body::<KeyRequest>()
+            .stored()
+            .errors(&[TooLong, KeyNotFound, TooManyKeys, KeysUnavailable]),
+        delete("/keys/{name}", "deleteKey", "Deletes the caller's keys of this name.")
+            .deleted()
+            .errors(&[KeyNotFound]),
     ]
 }
 
@@ -311,6 +332,8 @@ fn other_operations() -> Vec<Operation> {
                 RequestResolved,
                 RequestStale,
                 RunExpired,
+                TooManyKeys,
+                KeysUnavailable,
             ]),
         Operation {
             codes: Vec::new(),

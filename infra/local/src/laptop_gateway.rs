@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use djinn_aws::AwsSecrets;
 use djinn_runtime::port::outside::{
-    Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SearchAnswer, SearchJob,
+    Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SealJob, SearchAnswer, SearchJob,
     ToolAnswer, ToolJob,
 };
 use djinn_runtime::port::tool::BoxFuture;
@@ -50,5 +50,9 @@ impl Outside for LaptopGateway {
         job: ToolJob,
     ) -> BoxFuture<'a, Result<ToolAnswer, OutsideError>> {
         Box::pin(async move { self.gateway()?.call_tool(context, job).await })
+    }
+
+    fn seal_key(&self, job: SealJob) -> BoxFuture<'_, Result<String, OutsideError>> {
+        Box::pin(async move { self.gateway()?.seal_key(job).await })
     }
 }

@@ -13,7 +13,7 @@ use djinn_runtime::port::outside::wire::{
     OutsideReply,
 };
 use djinn_runtime::port::outside::{
-    Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SearchAnswer, SearchJob,
+    Outside, OutsideContext, OutsideError, PageAnswer, ReadJob, SealJob, SearchAnswer, SearchJob,
     ToolAnswer, ToolJob,
 };
 use djinn_runtime::port::payload::StoreRequest;
@@ -61,7 +61,9 @@ impl LambdaGateway {
         let function = self.name_fetch()?;
         match self.invoke_with_place(&function, context, None, OutsideJob::Read(job)).await? {
             OutsideContent::Read(pages) => Ok(pages),
-            OutsideContent::Search(_) | OutsideContent::Call(_) => Err(other_answer()),
+            OutsideContent::Search(_) | OutsideContent::Call(_) | OutsideContent::Seal(_) => {
+                Err(other_answer())
+            }
         }
     }
 
@@ -74,7 +76,23 @@ impl LambdaGateway {
         let tenant = Some(&context.session.tenant);
         match self.invoke_with_place(&function, context, tenant, OutsideJob::Call(job)).await? {
             OutsideContent::Call(answer) => Ok(answer),
-            OutsideContent::Read(_) | OutsideContent::Search(_) => Err(other_answer()),
+            OutsideContent::Read(_) | OutsideContent::Search(_) | OutsideContent::Seal(_) => {
+                Err(other_answer())
+            }
+        }
+    }
+
+    async fn seal(&self, job: SealJob) -> Result<String, OutsideError> {
+        let function = self.name_call(PATIENCE)?;
+        let tenant = job.owner.tenant.clone();
+        let job = OutsideJob::Seal(job);
+        let envelope = OutsideEnvelope { v: FORMAT, job, put_answer: None };
+        let reply = self.invoke_function(&function, Some(&tenant), &envelope).await?;
+        match read_reply(reply)? {
+            OutsideContent::Seal(sealed) => Ok(sealed),
+            OutsideContent::Read(_) | OutsideContent::Search(_) | OutsideContent::Call(_) => {
+                Err(other_answer())
+            }
         }
     }
 
@@ -122,7 +140,9 @@ impl LambdaGateway {
         let reply = self.invoke_function(&function, tenant, &envelope).await?;
         match read_reply(reply)? {
             OutsideContent::Search(answer) => Ok(answer),
-            OutsideContent::Read(_) | OutsideContent::Call(_) => Err(other_answer()),
+            OutsideContent::Read(_) | OutsideContent::Call(_) | OutsideContent::Seal(_) => {
+                Err(other_answer())
+            }
         }
     }
 
@@ -199,6 +219,10 @@ impl Outside for LambdaGateway {
         job: ToolJob,
     ) -> BoxFuture<'a, Result<ToolAnswer, OutsideError>> {
         Box::pin(self.call(context, job))
+    }
+
+    fn seal_key(&self, job: SealJob) -> BoxFuture<'_, Result<String, OutsideError>> {
+        Box::pin(self.seal(job))
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod permits;
 pub(crate) mod record;
 pub(crate) mod request;
 pub(crate) mod run;
+pub(crate) mod sealed_key;
 pub(crate) mod session;
 pub(crate) mod share;
 pub(crate) mod user_run;

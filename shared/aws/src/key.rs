@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_core::id::{
-    FileName, RequestId, RunId, SessionId, ShareHandle, TenantId, UserId, sha256_hex,
+    FileName, KeyName, RequestId, RunId, SessionId, ShareHandle, TenantId, UserId, sha256_hex,
 };
 use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::catalog::RunPosition;
@@ -110,6 +110,7 @@ pub(crate) const EXPECTED: &str = "EXPECTED#";
 pub(crate) const MEMORY: &str = "MEMORY";
 pub(crate) const SESSION: &str = "SESSION";
 pub(crate) const REQUEST: &str = "REQUEST";
+pub(crate) const KEY: &str = "KEY";
 pub(crate) const SHARE: &str = "SHARE";
 pub(crate) const DAY: &str = "DAY";
 pub(crate) const MINUTE: &str = "MINUTE";
@@ -144,6 +145,16 @@ pub(crate) fn file_sort(name: &FileName) -> String {
 
 pub(crate) fn expected_sort(name: &FileName) -> String {
     format!("{EXPECTED}{name}")
+}
+
+/// Returns the start of the sort keys of a user's keys of this name.
+pub(crate) fn key_prefix(name: &KeyName) -> String {
+    format!("{KEY}#{name}#")
+}
+
+/// Returns the sort key of a user's key for an origin.
+pub(crate) fn key_sort(name: &KeyName, origin: &str) -> String {
+    format!("{}{}", key_prefix(name), short_hash(origin))
 }
 
 pub(crate) fn share_sort(handle: &ShareHandle) -> String {

@@ -33,6 +33,7 @@ mod query;
 mod replay;
 mod sample_cache;
 mod sandbox;
+mod sealed_key;
 mod secret;
 mod settings;
 mod share;

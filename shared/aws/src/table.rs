@@ -16,13 +16,14 @@ use crate::item::permits::PermitsItem;
 use crate::item::record::RecordItem;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
+use crate::item::sealed_key::SealedKeyItem;
 use crate::item::session::SessionItem;
 use crate::item::share::ShareItem;
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
 use crate::key::{
-    ACTIVE, Attributes, CALLS, DAY, EXPIRES, MEMORY, META, MINUTE, PARTITION, REQUEST, SESSION,
-    SHARE, SORT, STREAMS, UPLOADS,
+    ACTIVE, Attributes, CALLS, DAY, EXPIRES, KEY, MEMORY, META, MINUTE, PARTITION, REQUEST,
+    SESSION, SHARE, SORT, STREAMS, UPLOADS,
 };
 
 /// All items in the table: partition key, sort key, owner, and changes. Every partition key starts with
@@ -70,6 +71,9 @@ pub(crate) enum TableItem {
     /// `USER#<user>` / `REQUEST#<request label>`
     /// the session of a user's newest request with the label. The last writer wins.
     Request(RequestItem),
+    /// `USER#<user>` / `KEY#<name>#<hash of origin>`
+    /// a user's key for tools, sealed by the gateway. Replaced by setting the key again; does not expire.
+    SealedKey(SealedKeyItem),
     /// `USER#<user>` / `SESSION#<session>`
     /// an entry of a user's sessions. Changed by each run of the session.
     UserSession(UserSessionItem),
@@ -145,6 +149,7 @@ impl TableItem {
             ("SESSION", UPLOADS) => Self::Uploads(PermitsItem::from_item(&item)?),
             ("SESSION", SHARE) | ("SHARE", META) => Self::Share(ShareItem::from_item(item)?),
             ("USER", REQUEST) => Self::Request(RequestItem::from_item(item)?),
+            ("USER", KEY) => Self::SealedKey(SealedKeyItem::from_item(item)?),
             ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),
             ("USER", DAY) => Self::Day(DayItem::from_item(&item)?),
             ("USER", MINUTE) => Self::Minute(MinuteItem::from_item(item)?),

@@ -79,6 +79,10 @@ codes! {
     AskerOnly = "asker_only";
     /// The share that a guest asked the question under has ended.
     ShareEnded = "share_ended";
+    /// No tool asks for a key of this name, and the caller has no such key.
+    KeyNotFound = "key_not_found";
+    /// The user has the maximum number of keys.
+    TooManyKeys = "too_many_keys";
     /// The session has the maximum number of shares.
     TooManyShares = "too_many_shares";
     /// The request id was already used with another body.
@@ -136,6 +140,8 @@ codes! {
     NoIdentity = "no_identity";
     /// The data for checking API keys or tokens cannot be read.
     IdentityUnavailable = "identity_unavailable";
+    /// The gateway that seals keys is missing or unreachable.
+    KeysUnavailable = "keys_unavailable";
     /// The table or the bucket was unreachable, after retries.
     StoreUnavailable = "store_unavailable";
     /// The stored data of a run, a session or a file is permanently unreadable.

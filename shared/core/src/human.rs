@@ -21,7 +21,7 @@ pub use subject::Subject;
 pub use top_up::TopUp;
 
 use crate::estimate::Estimate;
-use crate::id::{ChildId, HumanRequestId, UserId};
+use crate::id::{ChildId, HumanRequestId, KeyName, UserId};
 use crate::plan::PLANNING_TOOL;
 pub use crate::tool::digest_call;
 use crate::tool::{OfferedTool, Risk};
@@ -69,6 +69,18 @@ pub struct Interrupt {
     pub code: String,
     /// The message for the user, at most [`MAX_INTERRUPT_BYTES`] bytes.
     pub message: String,
+    /// The key that the user must set first, if a missing or rejected key is the cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<NeededKey>,
+}
+
+/// A key of the user who asked, without its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NeededKey {
+    /// The name in the files of tools.
+    pub name: KeyName,
+    /// The only origin that receives the key: scheme, host and port.
+    pub origin: String,
 }
 
 /// The reason that a call needs a user's consent.

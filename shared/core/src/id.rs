@@ -20,7 +20,8 @@ pub use entry::{EntryId, EntryName};
 pub use hash::{encode_hex, sha256_hex};
 pub use human_request::{HumanRequestId, RequestName};
 pub use label::{
-    FileName, RequestId, RunId, SessionId, SessionName, ShareHandle, TenantId, UserId, WriteId,
+    FileName, KeyName, RequestId, RunId, SessionId, SessionName, ShareHandle, TenantId, UserId,
+    WriteId,
 };
 pub use message::{CallId, CallName, MessageId, MessageKey, MessageName};
 pub use path::{LocalName, MAX_DEPTH, Path, Scoped};

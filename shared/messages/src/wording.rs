@@ -44,6 +44,8 @@ wordings! {
     CallStopped = "call_failure"."stopped";
     CallSkipped = "call_failure"."skipped";
     CallAnswered = "call_failure"."answered";
+    KeyMissing = "key"."missing";
+    KeyRejected = "key"."rejected";
     SeeBelow = "notice"."see_below";
     NoResult = "notice"."no_result";
     DocumentWritten = "notice"."document_written";
@@ -113,6 +115,8 @@ wordings! {
     PageTruncatedNote = "page"."truncated_note";
     PageConfirm = "page"."confirm";
     PageResume = "page"."resume";
+    PageKeyLabel = "page"."key_label";
+    PageSetKey = "page"."set_key";
     PageSkip = "page"."skip";
     PageStop = "page"."stop";
     PageSendMessage = "page"."send_message";

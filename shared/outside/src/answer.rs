@@ -97,6 +97,10 @@ pub enum ToolProblemCode {
     Arguments,
     /// The operator has not set a key that the request needs. No request was sent.
     KeyMissing,
+    /// The caller has not set the key that the request needs, or the stored key cannot be opened. No request was sent.
+    UserKeyMissing,
+    /// The caller's key cannot be read or opened now. No request was sent.
+    UserKeyUnavailable,
     /// The URL's target is forbidden. No request was sent.
     Address,
     /// The server was unreachable. No request was sent.
@@ -111,6 +115,8 @@ pub enum ToolProblemCode {
     Redirect,
     /// The server answered with a status other than success.
     Status,
+    /// The server rejected a request with the caller's key: status 401 or 403.
+    UserKeyRejected,
     /// The server reported an error in a successful answer.
     Reported,
     /// The answer is not JSON.
@@ -138,10 +144,13 @@ impl ToolProblemCode {
             Self::Changed
             | Self::Arguments
             | Self::KeyMissing
+            | Self::UserKeyMissing
+            | Self::UserKeyUnavailable
             | Self::Address
             | Self::Unreachable
             | Self::Redirect
             | Self::Status
+            | Self::UserKeyRejected
             | Self::Reported => false,
         }
     }
@@ -258,7 +267,7 @@ impl ResultRules {
             let code = to_text(value.pointer(&rule.pointer)?);
             let is_met = code == to_text(&rule.value);
             let code: String = code.unwrap_or_default().chars().take(100).collect();
-            is_met.then(|| Interrupt { code, message: rule.message.clone() })
+            is_met.then(|| Interrupt { code, message: rule.message.clone(), key: None })
         })
     }
 
@@ -386,7 +395,9 @@ mod tests {
             ToolReading::Failed(ToolProblem { code, status, detail }) => {
                 format!("{code:?} {} {detail}", status.unwrap_or_default())
             }
-            ToolReading::Interrupted(Interrupt { code, message }) => format!("{code}: {message}"),
+            ToolReading::Interrupted(Interrupt { code, message, .. }) => {
+                format!("{code}: {message}")
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use djinn_core::human::NeededKey;
 use serde_json::Value;
 
 use crate::mcp_tool::McpTool;
@@ -51,6 +52,15 @@ impl OutsideDefinition {
         match self {
             Self::Http(tool) => tool.key_names(),
             Self::Mcp(tool) => tool.key_names(),
+        }
+    }
+
+    /// Returns the caller's key that every call needs, with the only origin that receives the key.
+    #[must_use]
+    pub fn needed_key(&self) -> Option<NeededKey> {
+        match self {
+            Self::Http(tool) => tool.needed_key(),
+            Self::Mcp(tool) => tool.needed_key(),
         }
     }
 

@@ -1,4 +1,6 @@
-//! The headers of a file: fixed texts and the names of keys.
+//! The headers of a file: fixed texts and the names of keys, at most one of them the caller's.
+
+use djinn_core::id::KeyName;
 
 use crate::fields::{FieldReader, Section};
 use crate::template::TextTemplate;
@@ -30,6 +32,7 @@ pub(crate) fn read_headers<'a>(
 ) -> Vec<(String, TextTemplate)> {
     let Some(headers) = reader.read_section(section, "headers") else { return Vec::new() };
     let mut fields: Vec<(String, TextTemplate)> = Vec::new();
+    let mut user_key: Option<KeyName> = None;
     for (name, text) in reader.read_texts(&headers, "a text") {
         let path = headers.join_path(&name);
         let name = name.to_ascii_lowercase();
@@ -44,10 +47,19 @@ pub(crate) fn read_headers<'a>(
         }
         match TextTemplate::parse(&text.value) {
             Ok(template) if template.arguments().next().is_some() => {
-                let rule = "no value of a call may reach a header, only `{key:NAME}`";
+                let rule = "no value of a call may reach a header, only a key";
                 reader.refuse(text.line, format!("`{path}` has a parameter: {rule}"));
             }
-            Ok(template) => fields.push((name, template)),
+            Ok(template) => {
+                user_key = user_key.or_else(|| template.user_keys().next().cloned());
+                let first = user_key.as_ref();
+                if let Some(other) = template.user_keys().find(|key| Some(*key) != first) {
+                    let rule = "a request has at most one key of the caller";
+                    reader
+                        .refuse(text.line, format!("`{path}` has `{{user_key:{other}}}`: {rule}"));
+                }
+                fields.push((name, template));
+            }
             Err(problem) => reader.refuse(text.line, format!("`{path}`: {problem}")),
         }
     }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use djinn_core::human::NeededKey;
 use djinn_schema::ShownSchema;
 use serde_json::Value;
+use url::Url;
 
 use crate::lock_file::ServerTransport;
 use crate::request::{HeaderPart, OutsideHeader};
@@ -45,9 +47,21 @@ impl McpTool {
         let parts = self.headers.iter().flat_map(|header| &header.value);
         let names = parts.filter_map(|part| match part {
             HeaderPart::Key(name) => Some(name.as_str()),
-            HeaderPart::Text(_) => None,
+            HeaderPart::Text(_) | HeaderPart::UserKey(_) => None,
         });
         names.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Returns the caller's key that every request needs, with the origin of the server.
+    #[must_use]
+    pub fn needed_key(&self) -> Option<NeededKey> {
+        let mut parts = self.headers.iter().flat_map(|header| &header.value);
+        let name = parts.find_map(|part| match part {
+            HeaderPart::UserKey(name) => Some(name.clone()),
+            HeaderPart::Text(_) | HeaderPart::Key(_) => None,
+        })?;
+        let origin = Url::parse(&self.url).ok()?.origin().ascii_serialization();
+        Some(NeededKey { name, origin })
     }
 
     /// Returns the SHA-256, in lower-case hex, of the locked definition, its shown form, and everything in the server's

@@ -1,5 +1,6 @@
 //! The request of a call.
 
+use djinn_core::id::KeyName;
 use djinn_core::tool::canonical_json;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -60,7 +61,7 @@ impl OutsideRequest {
     #[must_use]
     pub fn has_key(&self) -> bool {
         let mut parts = self.headers.iter().flat_map(|header| &header.value);
-        parts.any(|part| matches!(part, HeaderPart::Key(_)))
+        parts.any(|part| matches!(part, HeaderPart::Key(_) | HeaderPart::UserKey(_)))
     }
 }
 
@@ -80,6 +81,8 @@ pub enum HeaderPart {
     Text(String),
     /// The value of the operator's key of this name.
     Key(String),
+    /// The value of the caller's key of this name.
+    UserKey(KeyName),
 }
 
 /// The reason why arguments fit into no request, as a sentence for the model without its full stop.
@@ -115,6 +118,10 @@ pub(crate) struct RequestTemplate {
 impl RequestTemplate {
     pub(crate) fn key_names(&self) -> Vec<&str> {
         list_keys(&self.headers)
+    }
+
+    pub(crate) fn user_key(&self) -> Option<&KeyName> {
+        self.headers.iter().flat_map(|(_, value)| value.user_keys()).next()
     }
 
     pub(crate) fn fill(&self, arguments: &Value) -> Result<OutsideRequest, FillError> {
@@ -162,6 +169,7 @@ fn to_header_part(piece: &Piece) -> Option<HeaderPart> {
     match piece {
         Piece::Text(text) => Some(HeaderPart::Text(text.clone())),
         Piece::Key(name) => Some(HeaderPart::Key(name.clone())),
+        Piece::UserKey(name) => Some(HeaderPart::UserKey(name.clone())),
         // A file with an argument in a header is rejected.
         Piece::Argument(_) => None,
     }
@@ -253,6 +261,11 @@ impl UrlTemplate {
         self.fill(&Map::new()).ok()
     }
 
+    /// Returns the scheme, host and port, without a slash at the end.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
     /// Returns the names of the arguments, in order.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().flat_map(TextTemplate::arguments)
@@ -285,12 +298,12 @@ fn parse_segments(path: &str) -> Result<Vec<TextTemplate>, String> {
     let segments = path.split('/').map(|segment| {
         let template =
             TextTemplate::parse(segment).map_err(|problem| format!("is wrong: {problem}"))?;
-        if template.keys().next().is_some() {
+        if template.find_key().is_some() {
             return Err("has a key: a key may only be in `request.headers`".to_owned());
         }
         let is_encoded = template.pieces().iter().all(|piece| match piece {
             Piece::Text(text) => has_whole_escapes(text),
-            Piece::Argument(_) | Piece::Key(_) => true,
+            Piece::Argument(_) | Piece::Key(_) | Piece::UserKey(_) => true,
         });
         if is_encoded { Ok(template) } else { Err("has a `%` without two hex digits".to_owned()) }
     });
@@ -318,7 +331,7 @@ fn fill_segment(
                 let value = value.ok_or_else(|| FillError::Missing(name.clone()))?;
                 segment.push_str(&encode(&scalar_text(name, value)?));
             }
-            Piece::Key(_) => {}
+            Piece::Key(_) | Piece::UserKey(_) => {}
         }
     }
     match template.arguments().next() {

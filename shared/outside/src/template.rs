@@ -1,10 +1,8 @@
-//! Texts and JSON with placeholders: `{argument}` and `{key:NAME}`; `{{` and `}}` are braces.
+//! Texts and JSON with placeholders: `{argument}`, `{key:NAME}` and `{user_key:NAME}`; `{{` and `}}` are braces.
 
+use djinn_core::id::KeyName;
 use djinn_core::tool::canonical_json;
 use serde_json::{Map, Value};
-
-/// Maximum characters of a key's name.
-const MAX_KEY_NAME: usize = 64;
 
 /// A part of a text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +13,8 @@ pub(crate) enum Piece {
     Argument(String),
     /// A key of the operator, by its name.
     Key(String),
+    /// A key of the caller, by its name.
+    UserKey(KeyName),
 }
 
 /// A text with placeholders.
@@ -76,14 +76,31 @@ impl TextTemplate {
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Argument(name) => Some(name.as_str()),
-            Piece::Text(_) | Piece::Key(_) => None,
+            Piece::Text(_) | Piece::Key(_) | Piece::UserKey(_) => None,
         })
     }
 
-    /// Returns the names of the keys, in order.
+    /// Returns the names of the operator's keys, in order.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Key(name) => Some(name.as_str()),
+            Piece::Text(_) | Piece::Argument(_) | Piece::UserKey(_) => None,
+        })
+    }
+
+    /// Returns the names of the caller's keys, in order.
+    pub(crate) fn user_keys(&self) -> impl Iterator<Item = &KeyName> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::UserKey(name) => Some(name),
+            Piece::Text(_) | Piece::Argument(_) | Piece::Key(_) => None,
+        })
+    }
+
+    /// Returns the first placeholder of a key, as the file has it.
+    pub(crate) fn find_key(&self) -> Option<String> {
+        self.0.iter().find_map(|piece| match piece {
+            Piece::Key(name) => Some(format!("{{key:{name}}}")),
+            Piece::UserKey(name) => Some(format!("{{user_key:{name}}}")),
             Piece::Text(_) | Piece::Argument(_) => None,
         })
     }
@@ -93,27 +110,22 @@ impl TextTemplate {
         let texts = self.0.iter().map(|piece| match piece {
             Piece::Text(text) => Some(text.clone()),
             Piece::Argument(name) => to_text(arguments.get(name)?),
-            Piece::Key(_) => Some(String::new()),
+            Piece::Key(_) | Piece::UserKey(_) => Some(String::new()),
         });
         texts.collect()
     }
 }
 
 fn parse_placeholder(name: &str) -> Result<Piece, String> {
+    let parse_key = |key: &str| {
+        let rule = "use 1 to 64 letters, digits, _ and -";
+        KeyName::new(key).map_err(|_| format!("`{{{name}}}` names no key: {rule}"))
+    };
     if let Some(key) = name.strip_prefix("key:") {
-        let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let is_name = (1..=MAX_KEY_NAME).contains(&key.len()) && key.bytes().all(is_name_byte);
-        return if is_name {
-            Ok(Piece::Key(key.to_owned()))
-        } else {
-            Err(format!("`{{{name}}}` names no key: use 1 to 64 letters, digits, _ and -"))
-        };
+        return parse_key(key).map(|key| Piece::Key(key.into()));
     }
-    if name.starts_with("user_key:") {
-        let problem = format!(
-            "`{{{name}}}` is not supported yet: `{{key:NAME}}` names a key of the operator"
-        );
-        return Err(problem);
+    if let Some(key) = name.strip_prefix("user_key:") {
+        return parse_key(key).map(Piece::UserKey);
     }
     if name.is_empty() || name.contains(['{', '\n']) {
         return Err(format!("`{{{name}}}` names no parameter: a brace itself is written `{{{{`"));
@@ -162,8 +174,9 @@ impl JsonTemplate {
             }
             Value::Object(members) => {
                 let members = members.iter().map(|(name, value)| {
-                    let has_placeholder = TextTemplate::parse(name)
-                        .map_or(true, |name| name.arguments().chain(name.keys()).next().is_some());
+                    let has_placeholder = TextTemplate::parse(name).map_or(true, |name| {
+                        name.find_key().is_some() || name.arguments().next().is_some()
+                    });
                     if has_placeholder {
                         return Err(format!(
                             "`{name}` has a placeholder, but is the name of a field"
@@ -213,13 +226,14 @@ mod tests {
 
     #[test]
     fn a_text_has_arguments_keys_and_braces() {
-        let template = TextTemplate::parse("a{{b}}{c}d {key:K-1}{城市}").unwrap();
+        let template = TextTemplate::parse("a{{b}}{c}d {key:K-1}{城市}{user_key:U}").unwrap();
         let expected = [
             Piece::Text("a{b}".to_owned()),
             Piece::Argument("c".to_owned()),
             Piece::Text("d ".to_owned()),
             Piece::Key("K-1".to_owned()),
             Piece::Argument("城市".to_owned()),
+            Piece::UserKey(KeyName::new("U").unwrap()),
         ];
         assert_eq!(template.pieces(), expected);
         for (text, says) in [
@@ -228,7 +242,7 @@ mod tests {
             ("{}", "`{}` names no parameter"),
             ("{key:}", "`{key:}` names no key"),
             ("{key:a b}", "names no key"),
-            ("{user_key:A}", "`{user_key:A}` is not supported yet"),
+            ("{user_key:a.b}", "`{user_key:a.b}` names no key"),
         ] {
             let problem = TextTemplate::parse(text).unwrap_err();
             assert!(problem.starts_with(says) || problem.contains(says), "{problem}");

@@ -4,7 +4,8 @@ mod parameters;
 mod request_fields;
 mod result_fields;
 
-use djinn_core::id::sha256_hex;
+use djinn_core::human::NeededKey;
+use djinn_core::id::{KeyName, sha256_hex};
 use djinn_core::tool::{EffectClass, canonical_json};
 use djinn_settings::to_json;
 use serde_json::{Map, Value};
@@ -88,6 +89,25 @@ impl HttpTool {
     #[must_use]
     pub fn key_names(&self) -> Vec<&str> {
         self.request.key_names()
+    }
+
+    /// Returns the name of the caller's key in the request's headers. A file has one at most.
+    #[must_use]
+    pub fn user_key(&self) -> Option<&KeyName> {
+        self.request.user_key()
+    }
+
+    /// Returns the caller's key that all requests need, with the origin that receives the key.
+    #[must_use]
+    pub fn needed_key(&self) -> Option<NeededKey> {
+        let name = self.user_key()?.clone();
+        Some(NeededKey { name, origin: self.origin().to_owned() })
+    }
+
+    /// Returns the scheme, host and port of all requests, without a slash at the end. No argument changes them.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        self.request.url.origin()
     }
 
     /// Returns the request of a call. No value can change the method, the origin, a header, or the structure of the

@@ -5,6 +5,7 @@ mod error;
 mod file;
 mod human;
 mod joyagent;
+mod key;
 mod mode;
 mod model;
 mod page;
@@ -22,6 +23,7 @@ pub use joyagent::{
     FeedbackBody, FeedbackErrorBody, FeedbackReceipt, FileListBody, FileLocationBody,
     PageErrorBody, PendingBody, UploadBody, UploadTargetBody,
 };
+pub use key::{KeyBody, KeyListBody};
 pub use mode::{ModeBody, ModeListBody};
 pub use model::ModelListBody;
 pub use page::{PageConfigBody, PageLanguage, SignInMethod};
@@ -44,7 +46,7 @@ macro_rules! answer_bodies {
 }
 
 answer_bodies! {
-    AcceptedBody, ChatModelListBody, FeedbackBody, FileListBody, FileLocationBody, HumanRequestListBody<'_>, MessageBody,
+    AcceptedBody, ChatModelListBody, FeedbackBody, FileListBody, FileLocationBody, HumanRequestListBody<'_>, KeyListBody, MessageBody,
     ModeListBody, ModelListBody, NewFileBody<'_>, PageConfigBody, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
     PlanWaitingBody, ResponseBody, RunBody<'_>, RunListBody, SessionBody<'_>, SessionFilesBody<'_>,
     SessionListBody, ShareBody, StopBody, TitleBody, ToolListBody, UploadBody,

@@ -37,6 +37,7 @@ const STATUSES: [(u16, &[Code]); 15] = [
             Code::RunNotFound,
             Code::SessionNotFound,
             Code::ShareNotFound,
+            Code::KeyNotFound,
             Code::FileNotFound,
             Code::RouteNotFound,
             Code::RequestNotFound,
@@ -48,6 +49,7 @@ const STATUSES: [(u16, &[Code]); 15] = [
         409,
         &[
             Code::TooManyShares,
+            Code::TooManyKeys,
             Code::RequestIdReused,
             Code::SessionBusy,
             Code::NothingToContinue,
@@ -120,6 +122,7 @@ const STATUSES: [(u16, &[Code]); 15] = [
             Code::ContentUnchecked,
             Code::NoIdentity,
             Code::IdentityUnavailable,
+            Code::KeysUnavailable,
             Code::StoreUnavailable,
             Code::NoModel,
             Code::ModelKeyMissing,
@@ -140,6 +143,7 @@ pub fn is_retryable(code: Code) -> bool {
     matches!(
         code,
         Code::IdentityUnavailable
+            | Code::KeysUnavailable
             | Code::StoreUnavailable
             | Code::SessionBusy
             | Code::RateLimited

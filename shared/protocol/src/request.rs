@@ -8,6 +8,7 @@ mod chat_completions;
 mod file;
 mod human;
 mod joyagent;
+mod key;
 mod query;
 mod run;
 mod session;
@@ -26,6 +27,7 @@ pub use joyagent::{
     AnnounceRequest, DataRequest, FeedbackRequest, FeedbackWords, FileListRequest, FileRequest,
     JoyAgentRequest, UploadRequest,
 };
+pub use key::KeyRequest;
 pub use query::{FollowQuery, NoParameters, PageQuery, RunListQuery};
 pub use run::{
     MessageRequest, PlanRequest, ReviewRequest, ReviewerRequest, RunRequest, StepRequest,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use djinn_core::human::NeededKey;
 use djinn_outside::{OutsideDefinition, ToolOffer, WithheldTool};
 
 use crate::content::ContentPolicy;
@@ -59,6 +60,12 @@ pub enum OfferProblem {
 }
 
 impl ConfiguredTool {
+    /// Returns the caller's key that the tool needs.
+    #[must_use]
+    pub fn needed_key(&self) -> Option<NeededKey> {
+        self.definition.needed_key()
+    }
+
     /// Checks that the tool is offered to the runs of an audience.
     ///
     /// # Errors

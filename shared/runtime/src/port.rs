@@ -21,6 +21,7 @@ pub mod outside;
 pub mod page;
 pub mod payload;
 pub mod sandbox;
+pub mod sealed_key;
 pub mod secret;
 pub mod share;
 pub mod stream;
@@ -33,6 +34,7 @@ use std::fmt;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{ChildId, Path, RunId, SessionId, TenantId, UserId};
 use djinn_core::input::RunSpec;
+use serde::{Deserialize, Serialize};
 
 use budget::Budgets;
 use call_history::CallHistory;
@@ -42,6 +44,7 @@ use journal::Journals;
 use lease::Leases;
 use live::LiveLog;
 use mailbox::Mailbox;
+use sealed_key::SealedKeys;
 use share::Shares;
 
 /// A run of a tenant, or a run below: the key of all stored data of the run.
@@ -96,7 +99,7 @@ impl fmt::Display for RunKey {
 }
 
 /// A user of a tenant.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct UserKey {
     /// The tenant who owns the data.
     pub tenant: TenantId,
@@ -203,6 +206,7 @@ pub trait Store:
     + Files
     + Catalog
     + Shares
+    + SealedKeys
     + Budgets
     + CallHistory
     + Send
@@ -218,6 +222,7 @@ impl<T> Store for T where
         + Files
         + Catalog
         + Shares
+        + SealedKeys
         + Budgets
         + CallHistory
         + Send

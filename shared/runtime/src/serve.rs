@@ -12,6 +12,7 @@ mod question;
 mod replay;
 mod request_view;
 mod user_input;
+mod user_key;
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::UserId;
@@ -40,6 +41,7 @@ pub use question::{StartResult, start_background, start_streaming};
 pub use replay::{ReplayFrom, invalid_cursor_failure, replay_run};
 pub use request_view::{HumanRequestState, HumanRequestView, describe_request};
 pub use user_input::{MessageStatus, PlanEditStatus, send_message, send_plan_edit};
+pub use user_key::{UserKeyState, delete_user_key, list_user_keys, put_user_key, set_user_key};
 
 /// Serves a client until the end of the run or of this response. Drives the run if it has no driver, and
 /// follows it otherwise. `driving` is a run just created by this invocation.

@@ -351,7 +351,8 @@ impl HasTexts for Result<ToolOutput, ToolError> {
                     TextBound::Characters(MAX_FAILURE),
                 )])
             }
-            Err(ToolError::Interrupted(Interrupt { code, message })) => {
+            // The operator's file names the key.
+            Err(ToolError::Interrupted(Interrupt { code, message, key: _ })) => {
                 let most = TextBound::Characters(MAX_INTERRUPT_BYTES);
                 without_empty([
                     ContentText::from_words("code", code, most),

@@ -11,6 +11,7 @@ use crate::port::Store;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
 use crate::port::model::Model;
+use crate::port::outside::Outside;
 use crate::port::sandbox::Sandbox;
 use crate::port::tool::Toolbox;
 use crate::prompt::Prompts;
@@ -41,6 +42,8 @@ pub struct World<S, M, A, I, C> {
     pub content: Arc<ContentPolicy>,
     /// The sandbox for users' images.
     pub sandbox: Arc<dyn Sandbox>,
+    /// The gateway that seals users' keys.
+    pub outside: Arc<dyn Outside>,
     /// The periods and limits of drivers.
     pub settings: Arc<Settings>,
     /// The settings as variables, for their other readers.
@@ -65,6 +68,7 @@ impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
             prompts: Arc::clone(&self.prompts),
             content: Arc::clone(&self.content),
             sandbox: Arc::clone(&self.sandbox),
+            outside: Arc::clone(&self.outside),
             settings: Arc::clone(&self.settings),
             variables: Arc::clone(&self.variables),
             shutdown: self.shutdown.clone(),
@@ -122,6 +126,10 @@ where
 
     fn sandbox(&self) -> &dyn Sandbox {
         self.sandbox.as_ref()
+    }
+
+    fn outside(&self) -> &dyn Outside {
+        self.outside.as_ref()
     }
 
     fn settings(&self) -> &Settings {
@@ -210,6 +218,8 @@ pub trait Ports: Clone + Send + Sync + 'static {
     fn content(&self) -> &ContentPolicy;
     /// Returns the sandbox for foreign content.
     fn sandbox(&self) -> &dyn Sandbox;
+    /// Returns the gateway that seals users' keys.
+    fn outside(&self) -> &dyn Outside;
     /// Returns the periods and limits of drivers.
     fn settings(&self) -> &Settings;
     /// Returns the settings as variables: the environment, and below it the fields of `djinn.toml`.

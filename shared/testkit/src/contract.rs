@@ -14,6 +14,7 @@ pub mod journal;
 pub mod lease;
 pub mod live;
 pub mod mailbox;
+pub mod sealed_key;
 pub mod session;
 pub mod share;
 pub mod size;
@@ -67,6 +68,10 @@ macro_rules! contract_tests {
                 only_a_session_that_is_there_can_be_shared,
                 the_end_of_a_session_ends_its_shares,
                 a_session_has_a_hundred_shares_at_most,
+            ]
+            sealed_key: [
+                keys_belong_to_their_user_and_are_replaced_by_name_and_origin,
+                a_user_has_a_hundred_keys_at_most,
             ]
             lease: [
                 a_lease_is_held_until_it_lapses,

@@ -100,6 +100,7 @@ impl Tool for LedgerTool {
                 return Err(ToolError::Interrupted(Interrupt {
                     code: "20006".to_owned(),
                     message: "Out of credits.".to_owned(),
+                    key: None,
                 }));
             }
             let with = if self.logs_arguments {

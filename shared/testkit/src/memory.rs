@@ -8,6 +8,7 @@ mod port;
 mod record;
 mod record_read;
 mod run;
+mod sealed_key;
 mod session;
 mod share;
 
@@ -18,10 +19,11 @@ use std::time::Duration;
 
 use catalog::StoredUser;
 use day::StoredDay;
-use djinn_core::id::{SessionName, ShareHandle, TenantId};
+use djinn_core::id::{KeyName, SessionName, ShareHandle, TenantId};
 use djinn_runtime::port::budget::DayKey;
 use djinn_runtime::port::call_history::CallSample;
 use djinn_runtime::port::call_history::ToolKey;
+use djinn_runtime::port::sealed_key::SealedKey;
 use djinn_runtime::port::share::SessionShare;
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::port::{RunKey, StoreError};
@@ -47,6 +49,7 @@ struct State {
     requests: BTreeMap<(UserKey, String), SessionName>,
     users: BTreeMap<UserKey, StoredUser>,
     shares: BTreeMap<(TenantId, ShareHandle), SessionShare>,
+    sealed_keys: BTreeMap<(UserKey, KeyName, String), SealedKey>,
     days: BTreeMap<DayKey, StoredDay>,
     calls: BTreeMap<ToolKey, Vec<CallSample>>,
     /// The number of runs started per minute, if limited.
@@ -115,12 +118,16 @@ pub enum OpKind {
     Day,
     /// `Mailbox::delete_mail` deletes mail by id.
     DeleteMail,
+    /// `SealedKeys::delete_sealed_keys` deletes a user's keys of a name.
+    DeleteSealedKeys,
     /// `Journals::append_end` appends the last record, ends the run and frees its session.
     End,
     /// `Shares::end_share` removes a share of this session.
     EndShare,
     /// `Files::find_file` reads the metadata of the newest file of a name.
     FindFile,
+    /// `SealedKeys::find_sealed_key` reads a user's key for an origin.
+    FindSealedKey,
     /// `Catalog::find_session` reads a session from its owner's list.
     FindSession,
     /// `Shares::find_share` reads the share of a tenant's handle.
@@ -133,6 +140,8 @@ pub enum OpKind {
     ListFiles,
     /// `Catalog::list_runs` reads a page of a user's runs, newest first.
     ListRuns,
+    /// `SealedKeys::list_sealed_keys` reads a user's keys, by name and origin.
+    ListSealedKeys,
     /// `Catalog::list_sessions` reads a page of a user's sessions, ordered by newest run.
     ListSessions,
     /// `Shares::list_shares` reads the shares of a session, ordered by handle.
@@ -149,6 +158,8 @@ pub enum OpKind {
     NoteEndShown,
     /// `Mailbox::put_mail` puts mail, replacing mail with the same id.
     PutMail,
+    /// `SealedKeys::put_sealed_key` stores a key, replacing one of the same user, name and origin.
+    PutSealedKey,
     /// `Journals::read_from`, `read_page`, `read_texts` and `read_newest` read records of a run.
     Read,
     /// `Files::read_file` reads the bytes of a file, even if replaced since.
@@ -185,6 +196,7 @@ impl OpKind {
                 | Self::ChangeDay
                 | Self::Create
                 | Self::DeleteMail
+                | Self::DeleteSealedKeys
                 | Self::End
                 | Self::EndShare
                 | Self::ForgetSession
@@ -192,6 +204,7 @@ impl OpKind {
                 | Self::NameSession
                 | Self::NoteEndShown
                 | Self::PutMail
+                | Self::PutSealedKey
                 | Self::ReleaseLease
                 | Self::RenewLease
                 | Self::TakeLease

@@ -26,6 +26,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::alarm::Invoker as _;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::outside::DisabledOutside;
 use djinn_runtime::port::sandbox::DisabledSandbox;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::prompt::Prompts;
@@ -104,6 +105,7 @@ impl Sim {
             prompts: Arc::new(Prompts::default()),
             content: Arc::default(),
             sandbox: Arc::new(DisabledSandbox("the simulation has no sandbox".to_owned())),
+            outside: Arc::new(DisabledOutside(String::new())),
             settings: Arc::new(Settings::default()),
             variables: Arc::new(|_| None),
             shutdown: Shutdown::default(),

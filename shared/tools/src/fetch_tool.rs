@@ -58,7 +58,7 @@ impl FetchTool {
         target: &PageTarget,
     ) -> Result<WebPage, ToolError> {
         let job = ReadJob { pages: vec![target.clone()] };
-        let asker = OutsideContext { session: context.session.clone() };
+        let asker = OutsideContext::of(context);
         let page_answers = self.outside.read_pages(&asker, job).await;
         let page_answers =
             page_answers.map_err(|error| explain_outside_error(&self.prompts, context, &error))?;

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use djinn_core::file::{IMAGE_TYPES, ProductFile, ending_of, image_type_of, media_type_of};
+use djinn_core::human::{Interrupt, NeededKey};
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_messages::Wording;
 use djinn_outside::{OutsideDefinition, ToolProblem, ToolProblemCode, ToolTerms, ToolTrust};
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::model::RequestImage;
 use djinn_runtime::port::outside::{
-    Outside, OutsideContext, OutsideError, ToolAnswer, ToolAnswerFile, ToolJob,
+    Outside, OutsideContext, OutsideError, StoredUserKey, ToolAnswer, ToolAnswerFile, ToolJob,
 };
+use djinn_runtime::port::sealed_key::SealedKeys;
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Prompts};
 use djinn_schema::{OriginalSchema, SchemaProblem, ShownSchema, shown_form};
@@ -40,7 +43,7 @@ pub struct OutsideTool<F> {
 pub struct OutsidePorts<F> {
     /// The gateway that sends the requests.
     pub outside: Arc<dyn Outside>,
-    /// The store of returned files.
+    /// The store of returned files, and of users' keys.
     pub files: Arc<F>,
     /// The texts about calls, and about servers' tools.
     pub prompts: Arc<Prompts>,
@@ -86,20 +89,21 @@ impl<F> OutsideTool<F> {
     }
 }
 
-impl<F: Files + Send + Sync> OutsideTool<F> {
+impl<F: Files + SealedKeys + Send + Sync> OutsideTool<F> {
     async fn call(
         &self,
         context: &ToolContext,
         arguments: &Map<String, Value>,
     ) -> Result<ToolOutput, ToolError> {
+        let caller = OutsideContext::of(context);
         let job = ToolJob {
             tool: self.definition.name().to_owned(),
             definition: self.definition.sha256().to_owned(),
             arguments: self.restore_names(arguments),
             idempotency_key: context.idempotency_key(),
+            user_key: self.find_user_key(context, &caller).await?,
         };
-        let session = OutsideContext { session: context.session.clone() };
-        match self.ports.outside.call_tool(&session, job).await {
+        match self.ports.outside.call_tool(&caller, job).await {
             Ok(ToolAnswer::Done { text, files }) => self.to_output(context, text, files).await,
             Ok(ToolAnswer::Interrupted(interrupt)) => Err(ToolError::Interrupted(interrupt)),
             Ok(ToolAnswer::Failed(problem)) => Err(self.explain(context, &problem)),
@@ -117,10 +121,48 @@ impl<F: Files + Send + Sync> OutsideTool<F> {
         }
     }
 
+    /// Returns the caller's own key, never the key of the session's owner. Without a key, the call waits for one.
+    async fn find_user_key(
+        &self,
+        context: &ToolContext,
+        caller: &OutsideContext,
+    ) -> Result<Option<StoredUserKey>, ToolError> {
+        let Some(NeededKey { name, origin }) = self.definition.needed_key() else {
+            return Ok(None);
+        };
+        let owner = caller.key_owner();
+        match self.ports.files.find_sealed_key(&owner, &name, &origin).await {
+            Ok(Some(key)) => Ok(Some(StoredUserKey { owner, sealed: key.sealed })),
+            Ok(None) => Err(self.explain(context, &problem_of(ToolProblemCode::UserKeyMissing))),
+            Err(error) => {
+                tracing::warn!(%error, "the key of a user was not read");
+                Err(self.explain(context, &problem_of(ToolProblemCode::UserKeyUnavailable)))
+            }
+        }
+    }
+
+    /// Returns the interrupt of a call that needs a key. Its page accepts the key, and `continue` repeats the call.
+    fn ask_for_key(&self, context: &ToolContext, code: &str, wording: Wording) -> ToolError {
+        let key = self.definition.needed_key();
+        let message = key.as_ref().map(|NeededKey { name, origin }| {
+            let values =
+                [("tool", self.definition.name()), ("key", name.as_str()), ("origin", origin)];
+            wording.fill(context.language, &values)
+        });
+        let message = message.unwrap_or_default();
+        ToolError::Interrupted(Interrupt { code: code.to_owned(), message, key })
+    }
+
     /// Returns the failure of a call. A call that must not be repeated is uncertain unless it did nothing.
     fn explain(&self, context: &ToolContext, problem: &ToolProblem) -> ToolError {
         match problem.code {
             ToolProblemCode::Changed => fail(ToolFailure::Changed, String::new()),
+            ToolProblemCode::UserKeyMissing => {
+                self.ask_for_key(context, "key_missing", Wording::KeyMissing)
+            }
+            ToolProblemCode::UserKeyRejected => {
+                self.ask_for_key(context, "key_rejected", Wording::KeyRejected)
+            }
             ToolProblemCode::Arguments => fail(ToolFailure::BadArguments, problem.detail.clone()),
             code if code.may_be_done() && self.terms().effect == EffectClass::Once => {
                 fail(ToolFailure::Uncertain, String::new())
@@ -187,6 +229,10 @@ impl<F: Files + Send + Sync> OutsideTool<F> {
     }
 }
 
+fn problem_of(code: ToolProblemCode) -> ToolProblem {
+    ToolProblem { code, status: None, detail: String::new() }
+}
+
 fn fail(reason: ToolFailure, detail: String) -> ToolError {
     ToolError::Failed { reason, detail }
 }
@@ -201,7 +247,7 @@ fn find_media_type(name: &str, declared: Option<String>, content: &[u8]) -> Stri
     if IMAGE_TYPES.contains(&&*other) { media_type_of("").to_owned() } else { other }
 }
 
-impl<F: Files + Send + Sync> Tool for OutsideTool<F> {
+impl<F: Files + SealedKeys + Send + Sync> Tool for OutsideTool<F> {
     fn spec(&self, language: Language) -> ToolSpec {
         let terms = self.terms();
         ToolSpec {

@@ -85,7 +85,7 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         context: &ToolContext,
         queries: Vec<String>,
     ) -> Result<SearchAnswer, ToolError> {
-        let asker = OutsideContext { session: context.session.clone() };
+        let asker = OutsideContext::of(context);
         let response = self.outside.search_web(&asker, SearchJob { queries, hits: HITS }).await;
         response.map_err(|error| explain_outside_error(&self.prompts, context, &error))
     }
@@ -105,7 +105,7 @@ impl<F: Files + Send + Sync> SearchTool<F> {
         }
         let target = |url| PageTarget { heeds_robots: true, ..PageTarget::new(url) };
         let pages: Vec<PageTarget> = urls.into_iter().map(target).collect();
-        let asker = OutsideContext { session: context.session.clone() };
+        let asker = OutsideContext::of(context);
         let page_answers = self.outside.read_pages(&asker, ReadJob { pages: pages.clone() }).await;
         let page_answers =
             page_answers.map_err(|error| explain_outside_error(&self.prompts, context, &error))?;

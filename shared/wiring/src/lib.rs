@@ -112,7 +112,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
         model: Arc::clone(&world.model),
         agents: Arc::clone(world.tools.agents()),
         tool_ports: OutsidePorts {
-            outside: djinn.make_outside(aws),
+            outside: Arc::clone(&world.outside),
             files: Arc::clone(&world.store),
             prompts: Arc::clone(&world.prompts),
         },
@@ -168,6 +168,7 @@ fn build_configured<A: Alarms, I: Invoker>(
         tools: tools.with_agents(agents).with_offered_agents(read_offered_agents(var)),
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
         sandbox: parts.sandbox,
+        outside: parts.outside,
         settings: Arc::new(settings),
         variables: Arc::clone(variables),
         model: Arc::new(Models::new(models, aws.secrets()).with_prompts(Arc::clone(&prompts))),

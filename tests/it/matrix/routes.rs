@@ -45,6 +45,13 @@ pub(super) const ROUTES: &[Route] = &[
     ("GET", "/modes", &[]),
     ("GET", "/v1/models", &[]),
     ("GET", "/tools", &[]),
+    ("GET", "/keys", &[]),
+    (
+        "PUT",
+        "/keys/{name}",
+        &[case(&["run", "share"], "/keys/{id}", Sent::Json(r#"{"value": "Mine"}"#), 404)],
+    ),
+    ("DELETE", "/keys/{name}", &[case(&["run", "share"], "/keys/{id}", Sent::Nothing, 404)]),
     ("GET", "/respond/{token}", &[case(LABELS, "/respond/{id}", Sent::Nothing, 404)]),
     ("POST", "/respond/{token}", &[case(LABELS, "/respond/{id}", Sent::Json("{}"), 404)]),
     ("GET", "/runs", &[case(&["run"], "/runs?cursor=1000.{id}", Sent::Nothing, 200)]),

@@ -12,6 +12,7 @@ use djinn_core::settings::{Machine, RunSettings};
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
+use djinn_runtime::port::outside::DisabledOutside;
 use djinn_runtime::port::sandbox::DisabledSandbox;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::port::{RunKey, StoreError};
@@ -106,6 +107,7 @@ impl Function {
             prompts: Arc::new(Prompts::default()),
             content: Arc::default(),
             sandbox: Arc::new(DisabledSandbox("this function has no sandbox".to_owned())),
+            outside: Arc::new(DisabledOutside(String::new())),
             settings: Arc::new(quick()),
             variables: Arc::new(|_| None),
             shutdown: djinn_runtime::shutdown::Shutdown::default(),

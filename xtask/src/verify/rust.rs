@@ -91,6 +91,7 @@ const ONCE: &[&str] = &[
     "limits::limit_if_priced",
     "limits::two_hundred_executors",
     "outside_calls::used_up_credits",
+    "user_keys::",
     "pages::a_page_of_another_site_reads_nothing",
     "people::",
     "repeats::what_was_counted_before_an_interrupt",

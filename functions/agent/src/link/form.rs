@@ -6,6 +6,7 @@ use axum::http::header::CONTENT_TYPE;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanResponse, Subject};
 use djinn_core::language::Language;
+use djinn_runtime::port::secret::Secret;
 use djinn_runtime::texts::MAX_COMMENT;
 use serde_json::{Map, Value};
 
@@ -16,15 +17,20 @@ use crate::response_parser;
 /// Maximum size of a form in bytes: the longest arguments shown, with every letter encoded, and the comment.
 const MAX_FORM: usize = 512 * 1024;
 
+/// The button that stores a key and continues.
+pub(super) const SET_KEY: &str = "set_key";
+
 /// A submitted form.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ResponseForm {
-    /// The button: `confirm`, `skip`, `stop`, `say`, `modify`.
+    /// The button: `confirm`, `skip`, `stop`, `say`, `modify`, `set_key`.
     button: String,
     /// The form's field `words`; empty if absent.
     pub(super) words: String,
     /// The replacement of the request's subject: arguments as JSON, or a text.
     pub(super) replacement: Option<String>,
+    /// The key that an interrupted call needs; never shown again.
+    key: Option<Secret>,
 }
 
 impl ResponseForm {
@@ -44,11 +50,13 @@ impl ResponseForm {
         let mut button = None;
         let mut words = None;
         let mut instead = None;
+        let mut key = None;
         for (name, value) in form_urlencoded::parse(body) {
             let place = match &*name {
                 "response" => &mut button,
                 "words" => &mut words,
                 "instead" => &mut instead,
+                "key" => &mut key,
                 _ => continue,
             };
             // Browsers end lines with CR LF.
@@ -57,7 +65,13 @@ impl ResponseForm {
             }
         }
         let button = button.unwrap_or_default();
-        Ok(Self { button, words: words.unwrap_or_default(), replacement: instead })
+        let key = key.map(|key| Secret::new(&key));
+        Ok(Self { button, words: words.unwrap_or_default(), replacement: instead, key })
+    }
+
+    /// Returns the key of a form that was sent by the button `set_key`. The response is then to continue.
+    pub(crate) fn key(&self) -> Option<Secret> {
+        (self.button == SET_KEY).then(|| self.key.clone().unwrap_or_else(|| Secret::new("")))
     }
 
     /// Returns the response to this subject, and a comment.
@@ -76,6 +90,7 @@ impl ResponseForm {
             "modify" => {
                 parse("modify", Some(self.parse_parameters(about)?)).response_to([about])?
             }
+            SET_KEY => HumanResponse::Confirm,
             "confirm" | "skip" | "stop" => parse(&self.button, None).parsed?,
             _ => {
                 let problem = "`response` must be confirm, skip, stop, say or modify";

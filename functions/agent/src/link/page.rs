@@ -17,17 +17,18 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use djinn_core::error_code::Failure;
-use djinn_core::human::{HumanRequest, Resolution, Subject};
+use djinn_core::human::{HumanRequest, NeededKey, Resolution, Subject};
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
+use djinn_messages::Wording;
 use djinn_protocol::refusal;
 use djinn_runtime::serve::ResponseStatus;
 use sha2::{Digest as _, Sha256};
 use time::OffsetDateTime;
 
-use super::form::{ResponseForm, text_parameter};
+use super::form::{ResponseForm, SET_KEY, text_parameter};
 use super::texts::{self, PageTexts, page_texts};
-use document::{Button, Document, FormPart, InterruptPart, LinkedFile, Term, TextArea};
+use document::{Button, Document, FormPart, InterruptPart, KeyField, LinkedFile, Term, TextArea};
 use hidden::spell_hidden;
 
 /// Maximum characters of a call's arguments in an editable form; longer arguments can be approved, not
@@ -85,7 +86,7 @@ impl RequestPage<'_> {
             interrupt: interrupt
                 .map(|why| InterruptPart { message: &why.message, code: &why.code }),
             terms: self.terms(words, &subject),
-            form: Some(response_form(about, words, &subject, form)),
+            form: Some(response_form(about, words, &subject, form, self.language)),
             ..plain_document(words, words.title)
         };
         html_response(status, &document, self.language)
@@ -125,7 +126,14 @@ fn response_form<'a>(
     words: &'a PageTexts,
     subject: &'a str,
     form: &'a ResponseForm,
+    language: Language,
 ) -> FormPart<'a> {
+    let needed = about.interrupt().and_then(|interrupt| interrupt.key.as_ref());
+    let key = needed.map(|NeededKey { name, origin }| KeyField {
+        label: Wording::PageKeyLabel.fill(language, &[("key", name.as_str()), ("origin", origin)]),
+        response: SET_KEY,
+        button: words.set_key,
+    });
     let is_question = about.is_question();
     let mut buttons = Vec::new();
     if !is_question {
@@ -152,6 +160,10 @@ fn response_form<'a>(
         response: "say",
         button: words.send_message,
     }];
+    if key.is_some() {
+        // The page has one field, so that nobody sends a key as a message.
+        areas.clear();
+    }
     if about.interrupt().is_none() && !is_question && visible_part(subject).1 {
         let is_text = text_parameter(about).is_some();
         let (label, button) = if is_text {
@@ -168,7 +180,7 @@ fn response_form<'a>(
             button,
         });
     }
-    FormPart { buttons, areas }
+    FormPart { key, buttons, areas }
 }
 
 fn push_subject<'a>(

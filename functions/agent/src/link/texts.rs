@@ -51,6 +51,7 @@ page_texts! {
     truncated_note = PageTruncatedNote,
     confirm = PageConfirm,
     resume = PageResume,
+    set_key = PageSetKey,
     skip = PageSkip,
     stop = PageStop,
     send_message = PageSendMessage,

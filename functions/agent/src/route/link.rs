@@ -16,11 +16,11 @@ use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_protocol::link::SessionLinks as Urls;
 use djinn_protocol::refusal::http_status;
-use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::Files;
+use djinn_runtime::port::{RunKey, UserKey};
 use djinn_runtime::serve::{
-    HumanRequestState, HumanRequestView, LoadedRun, describe_request, store_failure,
+    HumanRequestState, HumanRequestView, LoadedRun, describe_request, set_user_key, store_failure,
     submit_response,
 };
 use djinn_runtime::world::Ports;
@@ -75,7 +75,11 @@ pub(crate) async fn respond_by_link<P: Ports>(
                 .render_with_problem(&failure, &ResponseForm::default());
         }
     };
-    let result = match form.to_response(&ask.subject, target.language) {
+    let response = match target.set_key(&agent, &form, &ask.subject).await {
+        Ok(()) => form.to_response(&ask.subject, target.language),
+        Err(failure) => Err(failure),
+    };
+    let result = match response {
         Ok((human_response, comment)) => {
             let word = human_response.as_str();
             let record = target.response_record(human_response, comment);
@@ -204,6 +208,23 @@ impl LinkTarget {
         let reasoning = request.reasoning.as_str();
         let until_ms = grant.expires_at_ms;
         RequestPage { request: ask, reasoning, files, until_ms, language: *language }
+    }
+
+    /// Stores the key of a form that has one, as the key of the user who asked. The key reaches no journal.
+    async fn set_key<P: Ports>(
+        &self,
+        agent: &Agent<P>,
+        form: &ResponseForm,
+        subject: &Subject,
+    ) -> Result<(), Failure> {
+        let Some(value) = form.key() else { return Ok(()) };
+        let needed = subject.interrupt().and_then(|interrupt| interrupt.key.clone());
+        let needed = needed.ok_or_else(|| {
+            Failure::new(ErrorCode::InvalidField, "this request needs no key".to_owned())
+        })?;
+        let ResponseGrant { tenant, user, .. } = &self.grant;
+        let user = UserKey { tenant: tenant.clone(), user: user.clone() };
+        set_user_key(&agent.ports, &user, needed, &value).await
     }
 
     /// Returns the response's record for the run: by the link, in the user's name.

@@ -8,6 +8,7 @@ use djinn_outside::WithheldReason;
 use djinn_protocol::body::{NotOfferedWord, ToolBody, ToolListBody};
 use djinn_protocol::request::NoParameters;
 use djinn_runtime::configuration::{OfferProblem, check_offer};
+use djinn_runtime::port::sealed_key::SealedKeys;
 use djinn_runtime::port::tool::ToolAudience;
 
 use crate::agent::{AgentPorts, SharedAgent};
@@ -36,10 +37,17 @@ pub(crate) async fn list_tools<P: AgentPorts>(
         risk: spec.policy.risk,
         is_file: false,
         not_offered: None,
+        missing_key: None,
     };
     let mut tools: BTreeMap<String, ToolBody> =
         offered.into_iter().map(|spec| (spec.name.clone(), to_body(spec))).collect();
     let in_files = agent.ports.configured_tools();
+    let needs_keys = in_files.callable.iter().any(|tool| tool.needed_key().is_some());
+    let keys = if needs_keys {
+        agent.ports.store().list_sealed_keys(&caller.user_key()).await?
+    } else {
+        Vec::new()
+    };
     for configured in &*in_files.callable {
         let not_offered = match configured.check_audience(&audience) {
             Ok(()) => NotOfferedWord::Agent,
@@ -51,7 +59,12 @@ pub(crate) async fn list_tools<P: AgentPorts>(
         let spec = configured.tool.spec(language);
         let is_offered = tools.contains_key(&spec.name);
         let not_offered = Some(not_offered).filter(|_| !is_offered);
-        let body = ToolBody { is_file: true, not_offered, ..to_body(spec) };
+        let needed = configured.needed_key();
+        let missing_key = needed.filter(|needed| {
+            !keys.iter().any(|key| key.name == needed.name && key.origin == needed.origin)
+        });
+        let missing_key = missing_key.map(|needed| needed.name.to_string());
+        let body = ToolBody { is_file: true, not_offered, missing_key, ..to_body(spec) };
         tools.insert(body.name.clone(), body);
     }
     for withheld in &*in_files.withheld {
@@ -68,6 +81,7 @@ pub(crate) async fn list_tools<P: AgentPorts>(
             risk: Risk::High,
             is_file: true,
             not_offered: Some(not_offered),
+            missing_key: None,
         });
     }
     JsonReply::json(&ToolListBody { tools: tools.into_values().collect() })

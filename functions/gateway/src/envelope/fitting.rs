@@ -34,7 +34,7 @@ pub(super) fn fit_answer(answer: OutsideAnswer, most: usize) -> OutsideAnswer {
             let code = ToolProblemCode::TooLarge;
             OutsideContent::Call(ToolAnswer::Failed(ToolProblem { code, status: None, detail }))
         }
-        OutsideContent::Call(answer) => OutsideContent::Call(answer),
+        content @ (OutsideContent::Call(_) | OutsideContent::Seal(_)) => content,
     };
     OutsideAnswer { v, content }
 }

@@ -1,8 +1,8 @@
 use djinn_runtime::port::outside::{
     ForeignDocument, PageAnswer, PageOutcome, PageProblemCode, PageTarget, PageText, QueryResult,
-    ReadJob, SearchAnswer, SearchHit, SearchJob,
+    ReadJob, SealJob, SearchAnswer, SearchHit, SearchJob,
 };
-use djinn_runtime::port::secret::NoSecrets;
+use djinn_runtime::port::secret::{NoSecrets, Secret};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -35,16 +35,42 @@ async fn each_role_refuses_the_jobs_of_the_other() {
         ("fetch", search(&["a"]), "asks no engines"),
         ("call", read(&["https://example.com/"]), "reads no pages"),
     ] {
-        let reply = handler(role).handle_job(envelope(job)).await;
+        let reply = handler(role).handle_job(envelope(job), None).await;
         let OutsideReply::Refused(why) = reply else { panic!("{reply:?}") };
         assert!(why.contains(words), "{why}");
     }
-    let reply = handler("call").handle_job(envelope(search(&["a"]))).await;
+    let reply = handler("call").handle_job(envelope(search(&["a"])), None).await;
     let OutsideReply::Disabled(why) = reply else { panic!("{reply:?}") };
     assert!(why.contains("set `search.engines`"), "{why}");
     let other = OutsideEnvelope { v: FORMAT + 1, ..envelope(search(&["a"])) };
-    let reply = handler("call").handle_job(other).await;
+    let reply = handler("call").handle_job(other, None).await;
     assert!(matches!(reply, OutsideReply::Unavailable(_)), "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_key_is_sealed_where_tools_are_called_and_in_its_tenants_environment() {
+    let seal = || {
+        let owner = djinn_runtime::port::UserKey {
+            tenant: "t".to_owned().try_into().unwrap(),
+            user: "u".to_owned().try_into().unwrap(),
+        };
+        let name = "CRM".to_owned().try_into().unwrap();
+        let (origin, value) = ("https://a.test".to_owned(), Secret::new("canary"));
+        OutsideJob::Seal(SealJob { owner, name, origin, value })
+    };
+    for (role, tenant, words) in [
+        ("fetch", Some("t"), "seals no keys"),
+        ("call", Some("other"), "belongs to another tenant"),
+    ] {
+        let reply = handler(role).handle_job(envelope(seal()), tenant).await;
+        let OutsideReply::Refused(why) = reply else { panic!("{reply:?}") };
+        assert!(why.contains(words), "{why}");
+    }
+    let reply = handler("call").handle_job(envelope(seal()), Some("t")).await;
+    let OutsideReply::Disabled(why) = reply else { panic!("{reply:?}") };
+    assert!(why.contains("set DJINN_SEAL_KEY"), "{why}");
+    let debug = format!("{:?}", envelope(seal()));
+    assert!(!debug.contains("canary") && debug.contains("CRM"), "{debug}");
 }
 
 #[tokio::test]
@@ -58,7 +84,7 @@ async fn a_job_out_of_bounds_is_refused_before_anything_is_sent() {
         (read(&["https://example.com/"; 21]), "this has 21"),
     ] {
         let role = if matches!(job, OutsideJob::Search(_)) { "call" } else { "fetch" };
-        let reply = handler(role).handle_job(envelope(job)).await;
+        let reply = handler(role).handle_job(envelope(job), None).await;
         let OutsideReply::Refused(why) = reply else { panic!("{reply:?}") };
         assert!(why.contains(words), "{why}");
     }
@@ -67,7 +93,7 @@ async fn a_job_out_of_bounds_is_refused_before_anything_is_sent() {
 #[tokio::test]
 async fn a_url_that_nobody_opens_is_told_of_with_its_page() {
     let urls = ["javascript:alert(1)", "data:text/html,x", "http://127.0.0.1/", "nothing"];
-    let reply = handler("fetch").handle_job(envelope(read(&urls))).await;
+    let reply = handler("fetch").handle_job(envelope(read(&urls)), None).await;
     let OutsideReply::Answer(OutsideAnswer { content: OutsideContent::Read(pages), .. }) = reply
     else {
         panic!("{reply:?}")

@@ -141,8 +141,11 @@ mod tests {
             let code = ToolProblemCode::Status;
             ToolReading::Failed(ToolProblem { code, status: None, detail: detail.to_owned() })
         };
-        let interrupted =
-            ToolReading::Interrupted(Interrupt { code: "1".into(), message: "Wait.".into() });
+        let interrupted = ToolReading::Interrupted(Interrupt {
+            code: "1".into(),
+            message: "Wait.".into(),
+            key: None,
+        });
         for (reading, expected) in [
             (
                 done(AnswerContent::Json(value)),

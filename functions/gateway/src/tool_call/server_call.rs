@@ -43,14 +43,14 @@ impl<S: Secrets> ToolCaller<'_, S> {
         let send = async |keys: &KeyValues| {
             self.servers.call_tool(&build_endpoint(tool, keys), call.clone()).await
         };
-        let mut keys = match self.find_keys(configured).await {
+        let mut keys = match self.find_keys(configured, job.user_key.as_ref()).await {
             Ok(keys) => keys,
             Err(problem) => return ToolAnswer::Failed(problem),
         };
         let mut result = send(&keys).await;
         // After a rejected key, the call is sent again if a stored key has changed.
         if is_rejected(&result) && self.forget_keys(configured, &keys) {
-            match self.find_keys(configured).await {
+            match self.find_keys(configured, job.user_key.as_ref()).await {
                 Ok(new_keys) if new_keys != keys => {
                     result = send(&new_keys).await;
                     keys = new_keys;

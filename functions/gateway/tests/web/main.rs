@@ -13,6 +13,7 @@ mod robots;
 mod servers;
 mod site;
 mod tools;
+mod user_keys;
 
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::outside::{
@@ -47,7 +48,8 @@ fn context() -> OutsideContext {
         owner: "u".to_owned().try_into().unwrap(),
         session: "s".to_owned().try_into().unwrap(),
     };
-    OutsideContext { session }
+    let user = session.owner.clone();
+    OutsideContext { session, user }
 }
 
 async fn read_all(gateway: &impl Outside, pages: Vec<PageTarget>) -> Vec<PageAnswer> {

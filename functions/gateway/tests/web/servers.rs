@@ -67,6 +67,7 @@ fn write(tools: &ToolGateway, text: &str) -> String {
 
 async fn call(tools: &ToolGateway, definition: &str) -> ToolAnswer {
     let job = ToolJob {
+        user_key: None,
         tool: ECHO.to_owned(),
         definition: definition.to_owned(),
         arguments: json!({"a": 1}),

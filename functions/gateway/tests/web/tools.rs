@@ -84,6 +84,7 @@ impl ToolGateway {
             "DJINN_LOCAL" if !origins.is_empty() => Some("1".to_owned()),
             "DJINN_EGRESS_ORIGINS" => Some(origins.clone()),
             "TOOL_KEY_LAPTOP" => Some("laptop-key-4567".to_owned()),
+            "DJINN_SEAL_KEY" => Some("secret:seal".to_owned()),
             _ => None,
         });
         let store = Aws::new(Settings::new("t", "b")).store();
@@ -97,7 +98,7 @@ impl ToolGateway {
     }
 
     /// Writes the file of a tool, and returns its definition.
-    fn write(&self, name: &str, text: &str) -> String {
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
         let path = self.folder.path().join(format!("tools/{name}.toml"));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -106,6 +107,7 @@ impl ToolGateway {
 
     async fn call(&self, definition: &str, arguments: Value, call: &str) -> ToolAnswer {
         let job = ToolJob {
+            user_key: None,
             tool: "weather".to_owned(),
             definition: definition.to_owned(),
             arguments,

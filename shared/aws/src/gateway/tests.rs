@@ -28,7 +28,7 @@ fn gateway_with(settings: Settings, http: &Replay) -> LambdaGateway {
 }
 
 fn context() -> OutsideContext {
-    OutsideContext { session: sample::session() }
+    OutsideContext { session: sample::session(), user: sample::user() }
 }
 
 fn pages() -> ReadJob {
@@ -75,6 +75,7 @@ async fn tools_are_called_by_the_function_with_keys_and_may_answer_at_length() {
     let http = replay_of(&[(200, r#""stored""#), (206, called), (204, ""), (200, HITS)]);
     let gateway = gateway_with(Settings::new("t", "b"), &http);
     let job = ToolJob {
+        user_key: None,
         tool: "weather".to_owned(),
         definition: "d".to_owned(),
         arguments: json!({"city": "Bern"}),

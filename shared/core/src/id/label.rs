@@ -101,6 +101,11 @@ text_id!(
     WriteId, "write id", "1-64 of A-Z a-z 0-9 _ : . -", is_write_id
 );
 
+text_id!(
+    /// The name of a user's key for tools, chosen by the operator in the files of tools.
+    KeyName, "key name", "1-64 of A-Z a-z 0-9 _ -", is_key_name
+);
+
 impl FileName {
     /// Returns the name for another file beside a file of this name: `report (2).pdf` for 2. Cuts the stem if
     /// the result would be too long for a file name.
@@ -139,6 +144,11 @@ impl RunId {
         text.truncate(32);
         Self(format!("run_{text}"))
     }
+}
+
+fn is_key_name(text: &str) -> bool {
+    let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&text.len()) && text.bytes().all(is_name_byte)
 }
 
 fn is_label(text: &str) -> bool {

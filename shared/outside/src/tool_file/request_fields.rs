@@ -165,8 +165,8 @@ fn read_body<'a>(
 }
 
 fn refuse_key(reader: &mut FieldReader<'_>, template: &TextTemplate, path: &str, line: usize) {
-    if let Some(key) = template.keys().next() {
-        let rule = format!("`{path}` has `{{key:{key}}}`: a key may only be in `request.headers`");
+    if let Some(key) = template.find_key() {
+        let rule = format!("`{path}` has `{key}`: a key may only be in `request.headers`");
         reader.refuse(line, rule);
     }
 }

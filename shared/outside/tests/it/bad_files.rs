@@ -141,8 +141,13 @@ const REPLACEMENTS: &[(&str, &str, &str)] = &[
     ),
     (
         "{key:ROOMS}",
-        "{user_key:ROOMS}",
-        "20: `request.headers.Authorization`: `{user_key:ROOMS}` is not supported yet",
+        "{user_key:RO.OMS}",
+        "20: `request.headers.Authorization`: `{user_key:RO.OMS}` names no key",
+    ),
+    (
+        "{key:ROOMS}",
+        "{user_key:A}{user_key:A}{user_key:B}",
+        "20: `request.headers.Authorization` has `{user_key:B}`: a request has at most one key of the caller",
     ),
     (
         "{key:ROOMS}",
@@ -155,6 +160,8 @@ const REPLACEMENTS: &[(&str, &str, &str)] = &[
     ("size = \"{size}\",", "\"{size}\" = 1,", "21: `request.body`: `{size}` has a placeholder"),
     ("\"{{x}}\"", "\"{x\"", "21: `request.body`: a `{` has no `}`"),
     ("\"{{x}}\"", "\"{key:ROOMS}\"", "21: `request.body` has `{key:ROOMS}`: a key may only be"),
+    ("\"{{x}}\"", "\"{user_key:A}\"", "21: `request.body` has `{user_key:A}`: a key may only be"),
+    ("/v1/rooms/", "/{user_key:A}/", "18: `request.url` has a key"),
     ("\"{{x}}\"", "nan", "21: `request.body` must be a value that JSON has"),
     ("\"/data\"", "\"data\"", "24: `result.pointer` must be a JSON pointer"),
     ("\"/data\"", "\"/a~2\"", "24: `result.pointer` must be a JSON pointer"),

@@ -107,8 +107,11 @@ fn an_answer_is_read_by_the_rules_of_the_file() {
         |body: Value| tool.read_answer(200, Some("application/json"), body.to_string().as_bytes());
     let ToolReading::Done { content, file: None } = read(json!({"data": [1]})) else { panic!() };
     assert_eq!(content.into_text(), "[1]");
-    let interrupt =
-        Interrupt { code: "20006".to_owned(), message: "The credits are used up.".to_owned() };
+    let interrupt = Interrupt {
+        code: "20006".to_owned(),
+        message: "The credits are used up.".to_owned(),
+        key: None,
+    };
     assert_eq!(read(json!({"code": 20006})), ToolReading::Interrupted(interrupt));
     let ToolReading::Failed(problem) = read(json!({"error": {"message": "no"}})) else { panic!() };
     assert_eq!(problem.detail, "no");

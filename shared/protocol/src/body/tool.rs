@@ -26,6 +26,9 @@ pub struct ToolBody {
     /// The reason why no run in the default mode is offered the tool; absent if the runs are offered the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_offered: Option<NotOfferedWord>,
+    /// The name of your own key that the tool needs and that you have not set; absent otherwise. A call then asks you.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_key: Option<String>,
 }
 
 /// A reason why a run is not offered a tool.

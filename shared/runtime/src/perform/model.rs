@@ -170,7 +170,7 @@ impl<P: Ports> ModelExecution<P> {
                 let language = self.run.spec().settings.language;
                 let code = failure.code.as_str();
                 let message = failure.sentence(language);
-                let interrupt = Interrupt { code: code.to_owned(), message };
+                let interrupt = Interrupt { code: code.to_owned(), message, key: None };
                 let target = InterruptTarget::Message(self.call.message.clone());
                 vec![Input::Interrupted { target, interrupt }]
             }

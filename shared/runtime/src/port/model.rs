@@ -275,6 +275,7 @@ pub fn to_interrupt(failure: &Failure, language: Language) -> Option<Interrupt> 
     can_be_mended.then(|| Interrupt {
         code: failure.code.as_str().to_owned(),
         message: failure.sentence(language),
+        key: None,
     })
 }
 

@@ -1,13 +1,16 @@
 //! The outside: a gateway without secrets reads web pages and queries search engines.
 
+mod context;
+mod seal;
 mod tool_call;
 pub mod wire;
 
 use serde::{Deserialize, Serialize};
 
-use super::SessionKey;
 use super::payload::base64_bytes;
 use super::tool::BoxFuture;
+pub use context::OutsideContext;
+pub use seal::{SealJob, StoredUserKey};
 pub use tool_call::{ToolAnswer, ToolAnswerFile, ToolJob};
 
 /// The maximum number of pages of a job; all are read in parallel.
@@ -28,13 +31,6 @@ pub const MAX_HITS: u32 = 10;
 pub const MAX_OTHER_BYTES: usize = 5_000_000;
 /// The maximum length of a URL, in bytes.
 pub const MAX_URL_BYTES: usize = 2 * 1024;
-
-/// The context of a job for the gateway.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutsideContext {
-    /// The session of the job. A gateway that works for one tenant works for no other.
-    pub session: SessionKey,
-}
 
 /// A job: pages to be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -333,6 +329,13 @@ pub trait Outside: Send + Sync {
         let _ = (context, job);
         Box::pin(async { Err(OutsideError::Refused("this gateway calls no tools.".to_owned())) })
     }
+
+    /// Seals a user's key, so that only a gateway of this deployment can open the key, and only for the same owner,
+    /// name and origin. Returns base64. By default, a gateway seals no keys.
+    fn seal_key(&self, job: SealJob) -> BoxFuture<'_, Result<String, OutsideError>> {
+        let _ = job;
+        Box::pin(async { Err(OutsideError::Refused("this gateway seals no keys.".to_owned())) })
+    }
 }
 
 /// The stand-in for a missing gateway: every job fails with [`OutsideError::Disabled`].
@@ -360,6 +363,10 @@ impl Outside for DisabledOutside {
         _: &'a OutsideContext,
         _: ToolJob,
     ) -> BoxFuture<'a, Result<ToolAnswer, OutsideError>> {
+        Box::pin(async { Err(OutsideError::Disabled(self.0.clone())) })
+    }
+
+    fn seal_key(&self, _: SealJob) -> BoxFuture<'_, Result<String, OutsideError>> {
         Box::pin(async { Err(OutsideError::Disabled(self.0.clone())) })
     }
 }

@@ -18,6 +18,13 @@ settings_table! {
     GATEWAY_ROLE = Setting::choice("DJINN_GATEWAY_ROLE", &["fetch", "call"])
         .with_stack_value();
 
+    /// The secrets that seal users' keys for tools; the first seals, all open. Without a secret, users cannot set
+    /// keys. A stack creates one, which only the function that calls tools can read.
+    SEAL_KEY = Setting::form(
+        "DJINN_SEAL_KEY",
+        "keys of at least 32 bytes, separated by commas, or secret:NAME of a secret with the keys",
+    ).mark_secret().with_stack_value();
+
     /// Allowed ports of pages and engines besides 80 and 443, separated by commas.
     EGRESS_PORTS = Setting::form("DJINN_EGRESS_PORTS", "ports separated by commas")
         .with_parameter("EgressPorts");

@@ -1,10 +1,12 @@
 use std::sync::Mutex;
 
 use djinn_core::human::Interrupt;
+use djinn_core::id::{KeyName, UserId};
 use djinn_core::tool::{Risk, ToolState};
 use djinn_outside::{HttpTool, LockedServer, McpServer, ServerTransport};
 use djinn_runtime::port::outside::{PageAnswer, ReadJob, SearchAnswer, SearchJob};
-use djinn_runtime::port::{SessionKey, StoreError};
+use djinn_runtime::port::sealed_key::{SealedKey, SealedKeyResult};
+use djinn_runtime::port::{SessionKey, StoreError, UserKey};
 use serde_json::json;
 
 use super::*;
@@ -100,6 +102,40 @@ impl Files for WriteOnly {
         _: u64,
     ) -> Result<Vec<u8>, StoreError> {
         unreachable!("no file is read")
+    }
+}
+
+/// Guests have keys, and other users have none.
+impl SealedKeys for WriteOnly {
+    async fn put_sealed_key(
+        &self,
+        _: &UserKey,
+        _: &SealedKey,
+    ) -> Result<SealedKeyResult, StoreError> {
+        unreachable!("no key is stored")
+    }
+
+    async fn find_sealed_key(
+        &self,
+        user: &UserKey,
+        name: &KeyName,
+        origin: &str,
+    ) -> Result<Option<SealedKey>, StoreError> {
+        let sealed = format!("{} for {origin}", user.user);
+        let key = SealedKey { name: name.clone(), origin: origin.to_owned(), sealed, set_at_ms: 1 };
+        match user.user.as_str() {
+            "guest" => Ok(Some(key)),
+            "unlucky" => Err(StoreError::Unavailable("away".to_owned())),
+            _ => Ok(None),
+        }
+    }
+
+    async fn list_sealed_keys(&self, _: &UserKey) -> Result<Vec<SealedKey>, StoreError> {
+        unreachable!("no key is listed")
+    }
+
+    async fn delete_sealed_keys(&self, _: &UserKey, _: &KeyName) -> Result<bool, StoreError> {
+        unreachable!("no key is deleted")
     }
 }
 
@@ -262,9 +298,50 @@ async fn a_failed_call_is_an_error_for_the_model() {
     let reads = FILE.replace("\"none\"", "\"none\"\neffect = \"read\"");
     let error = call(&reads, problem(ToolProblemCode::TooSlow, None, "")).await.unwrap_err();
     assert_eq!(error, ToolError::from_detail("The tool's server took too long."));
-    let interrupt = Interrupt { code: "20006".to_owned(), message: "Out of credits.".to_owned() };
+    let interrupt =
+        Interrupt { code: "20006".to_owned(), message: "Out of credits.".to_owned(), key: None };
     let error = call(FILE, Ok(ToolAnswer::Interrupted(interrupt.clone()))).await.unwrap_err();
     assert_eq!(error, ToolError::Interrupted(interrupt));
+}
+
+#[tokio::test]
+async fn a_call_has_the_key_of_the_user_who_asked_or_waits_for_one() {
+    let text = format!("{FILE}headers = {{ authorization = \"Bearer {{user_key:WEATHER}}\" }}\n");
+    let ask = async |user: &str, answer| {
+        let (tool, outside) = make_tool(&text, answer);
+        let context = ToolContext { user: UserId::new(user).unwrap(), ..context(false) };
+        let result = tool.run(&context, json!({"city": "Oslo"}).as_object().unwrap()).await;
+        let jobs = std::mem::take(&mut *outside.jobs.lock().unwrap());
+        (result, jobs)
+    };
+    let (result, jobs) = ask("guest", done("mild", None)).await;
+    assert_eq!(result.unwrap().text, "mild");
+    let key = jobs[0].user_key.clone().unwrap();
+    assert_eq!(key.sealed, "guest for https://api.example.com");
+    assert_eq!((key.owner.tenant.as_str(), key.owner.user.as_str()), ("t", "guest"));
+
+    let problem = |code| Ok(ToolAnswer::Failed(problem_of(code)));
+    for (user, answer, code, says, calls) in [
+        ("u", done("mild", None), "key_missing", "needs your own key `WEATHER` for https://api", 0),
+        ("guest", problem(ToolProblemCode::UserKeyMissing), "key_missing", "needs your own key", 1),
+        (
+            "guest",
+            problem(ToolProblemCode::UserKeyRejected),
+            "key_rejected",
+            "rejected your key",
+            1,
+        ),
+    ] {
+        let (result, jobs) = ask(user, answer).await;
+        let Err(ToolError::Interrupted(interrupt)) = result else { panic!("{result:?}") };
+        assert_eq!((interrupt.code.as_str(), jobs.len()), (code, calls));
+        assert!(interrupt.message.contains(says), "{}", interrupt.message);
+        let key = interrupt.key.unwrap();
+        assert_eq!((key.name.as_str(), &*key.origin), ("WEATHER", "https://api.example.com"));
+    }
+    let (result, jobs) = ask("unlucky", done("mild", None)).await;
+    let detail = "The user's key for this tool cannot be read right now. Try once more, or go on without the tool.";
+    assert_eq!((result.unwrap_err(), jobs.len()), (ToolError::from_detail(detail), 0));
 }
 
 #[tokio::test]

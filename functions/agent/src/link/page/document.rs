@@ -70,8 +70,17 @@ pub(super) struct LinkedFile<'a> {
 /// The possible responses.
 #[derive(Serialize)]
 pub(super) struct FormPart<'a> {
+    pub(super) key: Option<KeyField<'a>>,
     pub(super) buttons: Vec<Button<'a>>,
     pub(super) areas: Vec<TextArea<'a>>,
+}
+
+/// The field for a key, always empty at first, with its button.
+#[derive(Serialize)]
+pub(super) struct KeyField<'a> {
+    pub(super) label: String,
+    pub(super) response: &'a str,
+    pub(super) button: &'a str,
 }
 
 /// A button for a response.
@@ -144,6 +153,7 @@ mod tests {
             interrupt: Some(InterruptPart { message: evil, code: evil }),
             terms: vec![term(), code],
             form: Some(FormPart {
+                key: Some(KeyField { label: evil.to_owned(), response: "set_key", button: evil }),
                 buttons: vec![Button { response: "stop", label: evil }],
                 areas: vec![area],
             }),
@@ -154,7 +164,7 @@ mod tests {
             assert_eq!(html.matches(element).count(), 1, "{element} in {html}");
         }
         // The submitted text comes back unchanged; all other texts have their invisible characters spelled out.
-        assert_eq!((html.matches('\u{202e}').count(), html.matches("\\u202e").count()), (1, 17));
+        assert_eq!((html.matches('\u{202e}').count(), html.matches("\\u202e").count()), (1, 19));
         let held = "&lt;&#x2f;textarea&gt;&lt;&#x2f;title&gt;&lt;script&gt;alert(&#x27;1&#x27;)";
         assert!(html.contains(&format!("spellcheck=\"false\">\n{held}")), "{html}");
     }

@@ -18,7 +18,7 @@ impl Transition<'_> {
     ) -> Handled {
         let end = interrupt.message.floor_char_boundary(MAX_INTERRUPT_BYTES);
         let message = interrupt.message.get(..end).unwrap_or_default().to_owned();
-        let interrupt = Interrupt { code: interrupt.code.clone(), message };
+        let interrupt = Interrupt { message, ..interrupt.clone() };
         let request = match target {
             InterruptTarget::Call(call) => {
                 self.run.phase.agent_mut()?.interrupt_call(call, &interrupt)?

@@ -52,7 +52,7 @@ pub(crate) fn changed() -> Map<String, Value> {
 }
 
 pub(crate) fn interrupt() -> Interrupt {
-    Interrupt { code: "20006".to_owned(), message: "Out of credits.".to_owned() }
+    Interrupt { code: "20006".to_owned(), message: "Out of credits.".to_owned(), key: None }
 }
 
 pub(crate) fn input(line: &str) -> Input {

@@ -5,6 +5,7 @@ use djinn_outside::ToolProblem;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::StoredUserKey;
 use crate::port::payload::base64_bytes;
 
 /// A job: the call of a tool that is a file.
@@ -19,6 +20,10 @@ pub struct ToolJob {
     pub arguments: Value,
     /// The key by which the server recognises a repeat of the call.
     pub idempotency_key: String,
+    /// The caller's key, if the tool needs one and the caller has set it. A gateway opens the key only for the
+    /// key's name and the origin in its own definition of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_key: Option<StoredUserKey>,
 }
 
 /// The result of a call.

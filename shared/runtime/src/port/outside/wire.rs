@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PageAnswer, ReadJob, SearchAnswer, SearchJob, ToolAnswer, ToolJob};
+use super::{PageAnswer, ReadJob, SealJob, SearchAnswer, SearchJob, ToolAnswer, ToolJob};
+use crate::port::UserKey;
 use crate::port::payload::StoreRequest;
 
 /// The format of both envelopes of this code. A receiver with an older format rejects the job.
@@ -37,6 +38,20 @@ pub enum OutsideJob {
     Search(SearchJob),
     /// Calls a tool that is a file.
     Call(ToolJob),
+    /// Seals a user's key.
+    Seal(SealJob),
+}
+
+impl OutsideJob {
+    /// Returns the owner of the job's key, if the job has a key.
+    #[must_use]
+    pub fn key_owner(&self) -> Option<&UserKey> {
+        match self {
+            Self::Read(_) | Self::Search(_) => None,
+            Self::Call(job) => job.user_key.as_ref().map(|key| &key.owner),
+            Self::Seal(job) => Some(&job.owner),
+        }
+    }
 }
 
 /// The response of a gateway function.
@@ -74,6 +89,8 @@ pub enum OutsideContent {
     Search(SearchAnswer),
     /// The answer of a tool.
     Call(ToolAnswer),
+    /// A sealed key in base64.
+    Seal(String),
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The signing key of a laptop's links: random, and stored in the home, so links stay valid after a restart.
+//! The keys of a laptop, which sign links and seal users' keys: random, and stored in the home, so links and keys
+//! stay valid after a restart.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
@@ -12,9 +13,15 @@ use super::advice::HomeFile;
 
 const BYTES: usize = 32;
 
-/// Returns the key of the system over `home`, created if missing.
-pub(super) fn of(home: &Path) -> Result<String> {
-    let file = home.join("link-key");
+/// The file of the key that signs links.
+pub(super) const LINKS: &str = "link-key";
+
+/// The file of the key that seals users' keys.
+pub(super) const SEALS: &str = "seal-key";
+
+/// Returns the key in this file of `home`, created if missing.
+pub(super) fn of(home: &Path, name: &str) -> Result<String> {
+    let file = home.join(name);
     let at = || HomeFile(file.clone());
     create_private_dir(home).with_context(at)?;
     let mut new = OpenOptions::new();
@@ -37,7 +44,7 @@ pub(super) fn of(home: &Path) -> Result<String> {
             }
             // The process that created the file died before writing the key.
             std::fs::remove_file(&file).with_context(at)?;
-            of(home)
+            of(home, name)
         }
         Err(error) => Err(error).with_context(at),
     }
@@ -51,12 +58,13 @@ mod tests {
     fn a_home_keeps_its_key_and_no_other_has_it() {
         let home = tempfile::tempdir().unwrap();
         let other = tempfile::tempdir().unwrap();
-        let key = of(home.path()).unwrap();
+        let key = of(home.path(), LINKS).unwrap();
         assert_eq!(key.len(), BYTES * 2);
-        assert_eq!(of(home.path()).unwrap(), key);
-        assert_ne!(of(other.path()).unwrap(), key);
-        std::fs::write(home.path().join("link-key"), "").unwrap();
-        let again = of(home.path()).unwrap();
+        assert_eq!(of(home.path(), LINKS).unwrap(), key);
+        assert_ne!(of(home.path(), SEALS).unwrap(), key);
+        assert_ne!(of(other.path(), LINKS).unwrap(), key);
+        std::fs::write(home.path().join(LINKS), "").unwrap();
+        let again = of(home.path(), LINKS).unwrap();
         assert!(again.len() == BYTES * 2 && again != key);
     }
 }
