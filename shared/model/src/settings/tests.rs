@@ -123,6 +123,7 @@ fn everything_can_be_set() {
             (Role::Search, "main".to_owned()),
             (Role::Router, "main".to_owned()),
             (Role::Critic, "main".to_owned()),
+            (Role::Data, "main".to_owned()),
         ])
     );
 }
@@ -155,7 +156,7 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"judge": "a"}})),
-        "roles.judge is not a role; there are react, summary, planner, executor, compactor, employees, report, search, code, router, critic, second, analysis, data"
+        "roles.judge is not a role; there are react, summary, planner, executor, compactor, employees, report, search, code, data, router, critic, second, analysis"
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"react": 1}})),
@@ -177,18 +178,18 @@ fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
         let name = |role: &Role| settings.fallback(*role).map_or("-", |(name, _)| name).to_owned();
         Role::ALL.iter().map(name).collect::<Vec<_>>().join(" ")
     };
-    // In the order react, summary, planner, executor, compactor, employees, report, search, code, router,
-    // critic, second.
-    assert_eq!(fallbacks(json!({}), json!({})), "- - - - - - - - - - - -");
-    assert_eq!(fallbacks(json!({}), json!("b")), "b b b b b b b b b b b -");
-    assert_eq!(fallbacks(json!({"planner": "b"}), json!("b")), "b b - b b b b b b b b -");
+    // In the order react, summary, planner, executor, compactor, employees, report, search, code, data,
+    // router, critic, second.
+    assert_eq!(fallbacks(json!({}), json!({})), "- - - - - - - - - - - - -");
+    assert_eq!(fallbacks(json!({}), json!("b")), "b b b b b b b b b b b b -");
+    assert_eq!(fallbacks(json!({"planner": "b"}), json!("b")), "b b - b b b b b b b b b -");
     let own = json!({"react": "b", "summary": "c", "executor": "b", "employees": "c"});
-    assert_eq!(fallbacks(json!({}), own), "b c - b c c b b b b b -");
-    assert_eq!(fallbacks(json!({"second": "b"}), json!("c")), "c c c c c c c c c c c c");
-    assert_eq!(fallbacks(json!({"second": "b"}), json!("b")), "b b b b b b b b b b b -");
+    assert_eq!(fallbacks(json!({}), own), "b c - b c c b b b b b b -");
+    assert_eq!(fallbacks(json!({"second": "b"}), json!("c")), "c c c c c c c c c c c c c");
+    assert_eq!(fallbacks(json!({"second": "b"}), json!("b")), "b b b b b b b b b b b b -");
     // It would stand in for itself.
     let served = (json!({"compactor": "c"}), json!({"summary": "c"}));
-    assert_eq!(fallbacks(served.0, served.1), "- c - - - - - - - - - -");
+    assert_eq!(fallbacks(served.0, served.1), "- c - - - - - - - - - - -");
 
     let wrong = |roles: Value, fallback: Value| read(roles, fallback).unwrap_err();
     for (roles, fallback, problem) in [
@@ -214,7 +215,7 @@ fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
             json!({}),
             json!({"judge": "b"}),
             "fallback.judge is not a role; there are react, summary, planner, executor, compactor, \
-             employees, report, search, code, router, critic, second, analysis, data",
+             employees, report, search, code, data, router, critic, second, analysis",
         ),
     ] {
         assert_eq!(wrong(roles, fallback), problem);
