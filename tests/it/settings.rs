@@ -37,9 +37,11 @@ fn function_of(row: &Setting) -> &'static str {
 /// The variables that a deployment gives the gateway's functions: the one that reads pages, and the other.
 fn gateway_variables() -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
     let given = rows().filter(|row| is_gateways(row) && is_given(row));
-    let fetch: BTreeSet<_> = given.map(|row| row.name).collect();
-    // The folder with the engines is nothing for what parses pages.
-    let call = fetch.iter().copied().chain([tools::CONFIG.name, aws::BUCKET.name]).collect();
+    let fetch: BTreeSet<_> =
+        given.map(|row| row.name).filter(|name| *name != web::SEAL_KEY.name).collect();
+    // The folder with the engines, and users' keys, are nothing for what parses pages.
+    let calls = [tools::CONFIG.name, aws::BUCKET.name, web::SEAL_KEY.name];
+    let call = fetch.iter().copied().chain(calls).collect();
     (fetch, call)
 }
 

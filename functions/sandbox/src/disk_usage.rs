@@ -103,6 +103,8 @@ mod tests {
     use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, fallocate, openat};
     use tempfile::TempDir;
 
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
     use super::*;
 
     fn open(folder: &TempDir) -> OwnedFd {
@@ -113,8 +115,15 @@ mod tests {
         rustix::process::getpid()
     }
 
+    /// Deleted files count for the whole process, so one test at a time may have some.
+    fn be_alone() -> MutexGuard<'static, ()> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     #[test]
     fn visible_and_deleted_files_count_by_their_apparent_size() {
+        let _alone = be_alone();
         let folder = TempDir::new().unwrap();
         let is_over = || exceeds_quota(&open(&folder), this_process());
         let create = |name: &str, size: u64| {
@@ -137,6 +146,7 @@ mod tests {
 
     #[test]
     fn disk_beyond_the_end_of_a_file_counts() {
+        let _alone = be_alone();
         let folder = TempDir::new().unwrap();
         let file = File::create(folder.path().join("file")).unwrap();
         let allocate = |bytes: u64| fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes).unwrap();
@@ -150,6 +160,7 @@ mod tests {
 
     #[test]
     fn folders_that_are_too_deep_or_too_many_exceed_the_quota() {
+        let _alone = be_alone();
         let folder = TempDir::new().unwrap();
         let mut path = folder.path().to_owned();
         for _ in 0..=MAX_DEPTH {

@@ -1,5 +1,6 @@
 //! Writes the documents generated from the code, or lists the outdated documents.
 
+mod client_routes;
 mod error_list;
 mod event_schema;
 mod openapi;

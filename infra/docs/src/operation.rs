@@ -25,6 +25,32 @@ const ANY_ROUTE: &[ErrorCode] = &[
 /// The error codes of every route with a body.
 const ANY_BODY: &[ErrorCode] = &[InvalidJson, BodyTooLarge, UnsupportedBody, TooLong, TooLarge];
 
+/// The errors of questions.
+pub(crate) const QUESTION: &[ErrorCode] = &[
+    BadFileName,
+    QueryMissing,
+    QueryTooLong,
+    UnknownAgent,
+    UnknownStyle,
+    BadCursor,
+    SessionNotFound,
+    SessionReadOnly,
+    RequestIdReused,
+    SessionBusy,
+    NothingToContinue,
+    RunExpired,
+    RequestNotFound,
+    RequestResolved,
+    RequestStale,
+    RateLimited,
+    TooManyRuns,
+    TooManyStreams,
+    TooManyUserStreams,
+    ContentRefused,
+    ContentUnchecked,
+    NoModel,
+];
+
 /// The errors of the caller's own run.
 pub(crate) const OWN_RUN: &[ErrorCode] = &[RunNotFound, RunExpired, AskerOnly, ShareEnded];
 /// The errors of texts from users.

@@ -4,33 +4,10 @@ use djinn_core::error_code::ErrorCode::{self, *};
 use djinn_protocol::body::*;
 use djinn_protocol::request::*;
 
-use crate::operation::{MediaContent, OWN_RUN, Operation, SCREENED, delete, get, patch, post, put};
-
-/// The errors of questions.
-const QUESTION: &[ErrorCode] = &[
-    BadFileName,
-    QueryMissing,
-    QueryTooLong,
-    UnknownAgent,
-    UnknownStyle,
-    BadCursor,
-    SessionNotFound,
-    SessionReadOnly,
-    RequestIdReused,
-    SessionBusy,
-    NothingToContinue,
-    RunExpired,
-    RequestNotFound,
-    RequestResolved,
-    RequestStale,
-    RateLimited,
-    TooManyRuns,
-    TooManyStreams,
-    TooManyUserStreams,
-    ContentRefused,
-    ContentUnchecked,
-    NoModel,
-];
+use crate::client_routes::list_client_operations;
+use crate::operation::{
+    MediaContent, OWN_RUN, Operation, QUESTION, SCREENED, delete, get, patch, post, put,
+};
 
 /// The errors of new files, besides the errors of texts.
 const UPLOAD: &[ErrorCode] = &[BadFileName, SessionNotFound, SessionReadOnly];
@@ -43,6 +20,7 @@ pub(crate) fn list_operations() -> Vec<Operation> {
         session_operations(),
         file_operations(),
         other_operations(),
+        list_client_operations(),
     ];
     subjects.into_iter().flatten().collect()
 }
@@ -355,48 +333,5 @@ fn other_operations() -> Vec<Operation> {
             .json::<PageConfigBody>(200, "The facts.")
             .without_caller()
         },
-        post("/AutoAgent", "askJoyAgent", "Asks a question in JoyAgent's raw protocol.")
-            .body::<JoyAgentRequest>()
-            .stream()
-            .last_event_header()
-            .errors(QUESTION),
-        post(
-            "/web/api/v1/gpt/queryAgentStreamIncr",
-            "askJoyAgentPage",
-            "Asks a question for JoyAgent's web page; errors are also sent as events.",
-        )
-        .body::<JoyAgentRequest>()
-        .stream()
-        .last_event_header()
-        .errors(QUESTION),
-        post(
-            "/v1/chat/completions",
-            "completeChat",
-            "Asks a question in the form of OpenAI's Chat Completions, with `stream` in chunks. An error has an object \
-             `error`.",
-        )
-        .body::<ChatCompletionsRequest>()
-        .stream()
-        .errors(QUESTION),
-        get(
-            "/v1/models",
-            "listChatModels",
-            "Lists the modes that need only a question, in the form of OpenAI's models.",
-        )
-        .json::<ChatModelListBody>(200, "The modes, the default mode first."),
-        post(
-            "/data/chatQuery",
-            "askData",
-            "Tells JoyAgent's web page that data questions are not supported yet.",
-        )
-        .body::<DataRequest>()
-        .stream()
-        .errors(&[QueryMissing, QueryTooLong]),
-        get(
-            "/data/allModels",
-            "listModels",
-            "Returns an empty list of models, required by JoyAgent's web page.",
-        )
-        .json::<ModelListBody>(200, "An empty list."),
     ]
 }

@@ -15,7 +15,10 @@ mod tool;
 
 use serde::Serialize;
 
-pub use chat_completions::{ChatErrorBody, ChatModelBody, ChatModelListBody};
+pub use chat_completions::{
+    ChatAnswerBody, ChatChoiceBody, ChatCompletionBody, ChatErrorBody, ChatModelBody,
+    ChatModelListBody, ChatUsageBody,
+};
 pub use error::{ErrorBody, PlanConflictBody};
 pub use file::{FileUpload, NewFileBody, SessionFilesBody};
 pub use human::{HumanRequestListBody, OpenHumanRequestBody, ResponseBody, ResponseState};

@@ -19,8 +19,8 @@ use djinn_core::plan::{PLANNING_TOOL, Plan, StepStatus};
 use djinn_core::status::RunStatus;
 use djinn_messages::Wording;
 use djinn_text::truncate::truncate_text;
-use serde_json::json;
 
+use crate::body::ChatUsageBody;
 use crate::connection::{Frame, Projection};
 use crate::cursor::Cursor;
 use crate::link::SessionLinks;
@@ -269,8 +269,6 @@ impl ChatCompletions {
             parts.push(self.content(&below));
         }
         let whole = [answer, &below].into_iter().filter(|part| !part.is_empty());
-        let usage = &ending.spent.usage;
-        let total = usage.input_tokens.saturating_add(usage.output_tokens);
         parts.push(Part::End(ChatEnd {
             text: whole.collect::<Vec<_>>().join("\n\n"),
             reason: match ending.finish {
@@ -278,12 +276,7 @@ impl ChatCompletions {
                 FinishReason::Length => "length",
                 FinishReason::Filtered => "content_filter",
             },
-            usage: Some(json!({
-                "prompt_tokens": usage.input_tokens,
-                "completion_tokens": usage.output_tokens,
-                "total_tokens": total,
-                "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-            })),
+            usage: Some(ChatUsageBody::new(&ending.spent.usage)),
         }));
         parts
     }

@@ -4,6 +4,7 @@ use djinn_core::id::RunId;
 use serde_json::{Value, json};
 
 use super::ChatForm;
+use crate::body::{ChatAnswerBody, ChatChoiceBody, ChatCompletionBody, ChatUsageBody};
 use crate::connection::Frame;
 
 /// A part of the answer.
@@ -18,7 +19,7 @@ pub(super) struct ChatEnd {
     /// The whole text of a document.
     pub(super) text: String,
     pub(super) reason: &'static str,
-    pub(super) usage: Option<Value>,
+    pub(super) usage: Option<ChatUsageBody>,
 }
 
 /// The facts in every chunk of an answer.
@@ -45,36 +46,42 @@ impl Answer<'_> {
             (Part::Content(_) | Part::Reasoning(_), ChatForm::Document) => Vec::new(),
             (Part::End(end), ChatForm::Stream { usage }) => {
                 let last = self.chunk(&json!({}), Some(end.reason));
-                let usage = end.usage.filter(|_| usage);
-                let usage = usage.map(|usage| {
-                    data(&self.object("chat.completion.chunk", &json!([]), Some(usage)))
+                let usage = end.usage.filter(|_| usage).map(|usage| {
+                    let mut chunk = self.object(&json!([]));
+                    if let Some(members) = chunk.as_object_mut() {
+                        members.insert("usage".to_owned(), json!(usage));
+                    }
+                    data(&chunk)
                 });
                 let done = Frame::Data { event: None, data: "[DONE]".to_owned() };
                 [last].into_iter().chain(usage).chain([done]).collect()
             }
             (Part::End(end), ChatForm::Document) => {
-                let message = json!({"role": "assistant", "content": end.text});
-                let choice = json!({"index": 0, "message": message, "finish_reason": end.reason});
-                let document = self.object("chat.completion", &json!([choice]), end.usage);
-                vec![Frame::Raw(document.to_string())]
+                let message = ChatAnswerBody { role: "assistant", content: end.text };
+                let Self { run, model, created_s } = *self;
+                let document = ChatCompletionBody {
+                    id: run,
+                    object: "chat.completion",
+                    created: created_s,
+                    model,
+                    choices: [ChatChoiceBody { index: 0, message, finish_reason: end.reason }],
+                    usage: end.usage,
+                };
+                vec![Frame::Raw(json!(document).to_string())]
             }
         }
     }
 
     fn chunk(&self, delta: &Value, reason: Option<&str>) -> Frame {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
-        data(&self.object("chat.completion.chunk", &json!([choice]), None))
+        data(&self.object(&json!([choice])))
     }
 
-    fn object(&self, kind: &str, choices: &Value, usage: Option<Value>) -> Value {
+    fn object(&self, choices: &Value) -> Value {
         let Self { run, model, created_s } = self;
-        let mut object = json!({
-            "id": run, "object": kind, "created": created_s, "model": model, "choices": choices,
-        });
-        if let (Some(usage), Some(members)) = (usage, object.as_object_mut()) {
-            members.insert("usage".to_owned(), usage);
-        }
-        object
+        json!({
+            "id": run, "object": "chat.completion.chunk", "created": created_s, "model": model, "choices": choices,
+        })
     }
 }
 

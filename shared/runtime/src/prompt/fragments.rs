@@ -109,7 +109,7 @@ fragments! {
     /// The tables of a session's files.
     TABLES_FOUND = "tool/tables_found", 200_000;
     /// A fact about a file that was read as tables.
-    TABLE_NOTE = "tool/table_note", 3_000;
+    TABLE_NOTE = "tool/table_note", 4_000;
     /// The results of queries.
     QUERY_RESULTS = "tool/query_results", 200_000;
     /// A fact about the result of a query.

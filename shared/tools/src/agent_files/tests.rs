@@ -14,7 +14,17 @@ fn agent(name: &str, keys: &str, prompt: &str) -> String {
 }
 
 fn files() -> AgentFiles {
-    let tools = ["cite", "collect", "file_tool", "look", "python", "render", "search_round"];
+    let tools = [
+        "cite",
+        "collect",
+        "file_tool",
+        "find_tables",
+        "look",
+        "python",
+        "render",
+        "run_sql",
+        "search_round",
+    ];
     AgentFiles::new(tools.map(str::to_owned).into())
 }
 

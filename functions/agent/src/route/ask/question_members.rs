@@ -44,6 +44,10 @@ impl FieldNames {
             Some(ATTACHMENTS) => ATTACHMENTS,
             Some("base_prompt") => "base_prompt",
             Some("mode") => "mode",
+            // Files are parts of messages.
+            Some(field) if self == Self::ChatCompletions && field.starts_with(ATTACHMENTS) => {
+                ATTACHMENTS
+            }
             Some(_) | None => return error,
         };
         error.with_member_name(self.translate(name))

@@ -1,0 +1,57 @@
+//! The routes for clients of other protocols.
+
+use djinn_core::error_code::ErrorCode::*;
+use djinn_protocol::body::*;
+use djinn_protocol::request::*;
+
+use crate::operation::{Operation, QUESTION, get, post};
+
+/// Returns the operations of other protocols.
+pub(crate) fn list_client_operations() -> Vec<Operation> {
+    vec![
+        post("/AutoAgent", "askJoyAgent", "Asks a question in JoyAgent's raw protocol.")
+            .body::<JoyAgentRequest>()
+            .stream()
+            .last_event_header()
+            .errors(QUESTION),
+        post(
+            "/web/api/v1/gpt/queryAgentStreamIncr",
+            "askJoyAgentPage",
+            "Asks a question for JoyAgent's web page; errors are also sent as events.",
+        )
+        .body::<JoyAgentRequest>()
+        .stream()
+        .last_event_header()
+        .errors(QUESTION),
+        post(
+            "/v1/chat/completions",
+            "completeChat",
+            "Asks a question in the form of OpenAI's Chat Completions, with `stream` in chunks. An error has an object \
+             `error`.",
+        )
+        .body::<ChatCompletionsRequest>()
+        .stream()
+        .json::<ChatCompletionBody<'_>>(200, "The answer, without `stream`.")
+        .errors(QUESTION),
+        get(
+            "/v1/models",
+            "listChatModels",
+            "Lists the modes that need only a question, in the form of OpenAI's models.",
+        )
+        .json::<ChatModelListBody>(200, "The modes, the default mode first."),
+        post(
+            "/data/chatQuery",
+            "askData",
+            "Tells JoyAgent's web page that data questions are not supported yet.",
+        )
+        .body::<DataRequest>()
+        .stream()
+        .errors(&[QueryMissing, QueryTooLong]),
+        get(
+            "/data/allModels",
+            "listModels",
+            "Returns an empty list of models, required by JoyAgent's web page.",
+        )
+        .json::<ModelListBody>(200, "An empty list."),
+    ]
+}
