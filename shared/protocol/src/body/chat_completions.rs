@@ -21,7 +21,7 @@ pub struct ChatCompletionBody<'a> {
     pub model: &'a str,
     /// The one answer.
     pub choices: [ChatChoiceBody; 1],
-    /// The tokens of the run and its tasks; absent if the run has not ended.
+    /// The tokens of the run and its children; absent if the run has not ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<ChatUsageBody>,
 }
