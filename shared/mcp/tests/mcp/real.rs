@@ -7,6 +7,7 @@ use std::process::Stdio;
 use djinn_mcp::{McpClient, McpEndpoint, McpErrorCode, McpResult, McpTransport};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 use super::scripted::{NEW, OLD, call, endpoint, local_egress};
@@ -64,10 +65,18 @@ fn variable(name: &str) -> OsString {
     std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: {NEEDS_SERVERS}"))
 }
 
-/// A server's process, killed when dropped.
+/// A server's process, killed when dropped with its children: a program may be started by a script of its name.
 struct Process {
-    _child: Child,
+    child: Child,
     port: u16,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let group = self.child.id().map(|id| format!("-{id}"));
+        let kill = |group| std::process::Command::new("kill").args(["-KILL", "--", group]).status();
+        let _ = group.as_deref().map(kill);
+    }
 }
 
 impl Process {
@@ -84,15 +93,20 @@ impl Process {
             Sdk::Node => copy_beside_packages(&servers.join("server.mjs")),
         };
         command.arg(script).args(kind.flags).args(flags).args(["--port", &port.to_string()]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let line = lines.next_line().await.unwrap().expect("the server prints its port");
-        Self { _child: child, port: line.parse().unwrap() }
+        Self { child, port: line.parse().unwrap() }
     }
 
-    async fn kill(mut self) {
-        self._child.kill().await.unwrap();
+    /// Returns when nothing listens any more.
+    async fn kill(self) {
+        let port = self.port;
+        drop(self);
+        while TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
     }
 }
 
