@@ -5,7 +5,7 @@ use djinn_scripted::{RecordedRequest, ScriptedModel, ScriptedResponse};
 use serde_json::{Value, json};
 
 use crate::agents::at;
-use crate::world::{Client, Frame, World, models, quick};
+use crate::world::{Client, Frame, World, always_hands_over, models, quick};
 
 const QUESTION: &str = "Which region grew?";
 
@@ -126,7 +126,9 @@ async fn merged_answer_is_the_text_of_the_critic() {
     let verdicts = of_type(&frames, "verdict.given");
     assert!(verdicts.len() == 1 && verdicts[0]["chosen"].is_null(), "{verdicts:?}");
     let previews = of_type(&frames, "preview");
-    assert!(previews.iter().any(|preview| preview["message"] == "t2"), "the answer streams");
+    let is_streamed = previews.iter().any(|preview| preview["message"] == "t2");
+    // A client that comes back after each record may miss the previews between.
+    assert!(is_streamed || always_hands_over(), "the answer streams");
 }
 
 #[tokio::test]
