@@ -105,6 +105,9 @@ impl ChatCompletions {
             self.requests.remove(&response.request);
         } else if let Event::CallCompleted { call, .. } = &entry.event {
             self.requests.forget(&entry.path, Some(call));
+        } else if let Event::ChildEnded { child, .. } = &entry.event {
+            // Nobody responds to the requests of a child that has ended.
+            self.requests.forget(&entry.path.with_child(child.clone()), None);
         }
         if entry.path.is_root() {
             self.apply_own_event(&entry.event, entry.at_ms)
@@ -251,8 +254,8 @@ impl ChatCompletions {
         let mut parts = Vec::new();
         if !self.newest_text.contains(answer) {
             let open = self.open_message.take().map(|(_, open)| open).unwrap_or_default();
-            let shown = open.text_of(TextKind::Text).trim_start();
-            match answer.strip_prefix(shown).filter(|_| self.shows_open_text) {
+            let open_text = open.text_of(TextKind::Text).trim_start();
+            match answer.strip_prefix(open_text).filter(|_| self.shows_open_text) {
                 Some(rest) => parts.push(Part::Content(rest.to_owned())),
                 None => {
                     self.needs_break |= self.shows_open_text;

@@ -261,8 +261,8 @@ impl Chat {
         agent: &Agent<P>,
         caller: &Caller,
     ) -> Result<Option<String>, ApiError> {
-        let named = self.history.last().and_then(|last| find_run_id(&last.answer));
-        let Some(run) = named else { return Ok(None) };
+        let earlier_run = self.history.last().and_then(|last| find_run_id(&last.answer));
+        let Some(run) = earlier_run else { return Ok(None) };
         let key = RunKey::new(caller.tenant.clone(), run);
         let run = match LoadedRun::load(&agent.ports, &key).await {
             Ok(run) => run,
