@@ -199,6 +199,7 @@ async fn two_users_have_keys_and_a_third_is_led_to_the_page_that_sets_one() {
     let (why, page) = interrupt(carl, &run).await;
     let says = format!("The tool `crm` needs your own key `CRM` for {}.", server.url);
     assert_eq!(why["code"], "key_missing");
+    assert_eq!(why["key"], json!({"name": "CRM", "origin": server.url}));
     assert!(why["message"].as_str().unwrap().starts_with(&says), "{why}");
     assert_eq!(server.keys().len(), 2);
     let visitor = Client::new(office.world.client.url.clone());

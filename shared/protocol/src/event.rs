@@ -32,8 +32,8 @@ use serde_json::Value;
 
 pub use file::PublicFile;
 pub use human::{
-    PublicHumanRequest, PublicInterrupt, PublicResponse, PublicResponseContent, PublicSubject,
-    PublicTopUp,
+    PublicHumanRequest, PublicInterrupt, PublicNeededKey, PublicResponse, PublicResponseContent,
+    PublicSubject, PublicTopUp,
 };
 pub use plan::{PublicPlan, PublicStep};
 pub use plan_problem::PublicPlanProblem;

@@ -106,6 +106,19 @@ pub struct PublicInterrupt<'a> {
     pub code: &'a str,
     /// A sentence for the user.
     pub message: &'a str,
+    /// The key that the call needs of the user who asked: set the key with `PUT /keys/{name}`, then respond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<PublicNeededKey<'a>>,
+}
+
+/// A key that a call needs, without its value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PublicNeededKey<'a> {
+    /// The name of the key.
+    pub name: &'a str,
+    /// The only origin that receives the key: scheme, host and port.
+    pub origin: &'a str,
 }
 
 /// An additional amount for a run's budget.
@@ -223,7 +236,9 @@ impl<'a> PublicSubject<'a> {
 
 impl<'a> PublicInterrupt<'a> {
     fn new(interrupt: &'a Interrupt) -> Self {
-        Self { code: &interrupt.code, message: &interrupt.message }
+        let key = interrupt.key.as_ref();
+        let key = key.map(|key| PublicNeededKey { name: key.name.as_str(), origin: &key.origin });
+        Self { code: &interrupt.code, message: &interrupt.message, key }
     }
 }
 
