@@ -7,7 +7,7 @@ const routes = ["/runs", "/sessions", "/modes", "/tools", "/keys", "/web", "/v1"
 
 export default defineConfig({
   plugins: [react()],
-  define: { "import.meta.env.VITE_PAGE_VERSION": JSON.stringify(process.env.PAGE_VERSION ?? "") },
+  define: { "import.meta.env.VITE_PAGE_VERSION": JSON.stringify(process.env.VITE_PAGE_VERSION ?? "") },
   build: {
     outDir: process.env.PAGE_OUT ?? "../target/web",
     emptyOutDir: true,

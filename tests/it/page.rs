@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::keys::{keyed, let_in};
-use crate::world::{Answer, Door, World};
+use crate::world::{Answer, Door, Parts, World};
 
 const INDEX: &str = "<!doctype html><script type=\"module\" src=\"/assets/index-1.js\"></script>";
 const PREVIEW: &str = "<!doctype html><body><script>run();</script></body>";
@@ -166,4 +166,40 @@ async fn config_tells_everybody_how_to_sign_in_and_nothing_more() {
     let mut door = Door::open(&model, |_| {}, let_in(list));
     let config = door.listen().await.get("/web/config").await;
     assert_eq!((config.status, &config.json()["sign_in"]), (200, &json!("key")));
+}
+
+#[tokio::test]
+async fn page_with_a_client_may_ask_the_issuer_for_tokens_and_nobody_else() {
+    let folder = write_page();
+    let model = ScriptedModel::start().await.unwrap();
+    let path = folder.path().to_str().unwrap().to_owned();
+    let vars = move |name: &str| {
+        let value = match name {
+            "DJINN_PAGE" => path.as_str(),
+            "DJINN_AUTH" => "jwt",
+            "DJINN_JWT_ISSUER" => "https://id.example.org/realm",
+            "DJINN_JWT_AUDIENCE" => "djinn",
+            "DJINN_PAGE__CLIENT_ID" => "page",
+            "DJINN_PAGE__TOKEN_ORIGIN" => "https://login.example.org",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    };
+    let settings = agent::Settings::from_vars(&vars).unwrap();
+    let change = |parts: &mut Parts| {
+        parts.settings.auth = settings.auth;
+        parts.settings.page = settings.page;
+    };
+    let mut door = Door::open(&model, |_| {}, change);
+    let client = door.listen().await;
+    let config = client.get("/web/config").await.json();
+    assert_eq!(config["sign_in"], "jwt");
+    let expected = json!({"url": "https://id.example.org/realm", "client_id": "page",
+                          "scopes": "openid", "token": "access"});
+    assert_eq!(config["issuer"], expected);
+    let policy = client.get("/").await.header("content-security-policy").to_owned();
+    let connect = policy.split("; ").find(|part| part.starts_with("connect-src ")).unwrap();
+    let origins = " https://id.example.org https://login.example.org";
+    assert!(connect.starts_with("connect-src 'self' ") && connect.ends_with(origins), "{policy}");
+    assert_eq!(policy.matches("login.example.org").count(), 1);
 }

@@ -145,6 +145,23 @@ export const ACCESS = {
     await box(page).fill("");
   },
 
+  async page_that_is_older_than_its_server_offers_to_reload({ page, system }) {
+    const notice = page.getByText("A new version is available.");
+    await page.goto(system.url);
+    await page.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+    assert.equal(await notice.count(), 0);
+    await page.route("**/web/config", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), version: "0123456789abcdef" } });
+    });
+    await page.reload();
+    await notice.waitFor();
+    await page.unroute("**/web/config");
+    await page.getByRole("button", { name: "Reload", exact: true }).click();
+    await page.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+    await notice.waitFor({ state: "detached" });
+  },
+
   async long_answer_is_printed_as_a_whole_without_controls({ page, model, system }) {
     const paragraphs = Array.from({ length: 200 }, (_, index) => `Paragraph ${index + 1} of the report.`);
     model.on("Print this", `${paragraphs.join("\n\n")}\n\n## Sources\n\n- [1] [A page](https://example.org/tea)`);

@@ -7,10 +7,11 @@ import { ScriptedModel } from "./model.mjs";
 import { ACCESS } from "./access.mjs";
 import { PEOPLE } from "./people.mjs";
 import { SAFETY } from "./safety.mjs";
+import { SIGN_IN } from "./sign_in.mjs";
 import { CONVERSATIONS } from "./conversations.mjs";
 import { System } from "./system.mjs";
 
-const STORIES = { ...CONVERSATIONS, ...PEOPLE, ...ACCESS, ...SAFETY };
+const STORIES = { ...CONVERSATIONS, ...PEOPLE, ...ACCESS, ...SAFETY, ...SIGN_IN };
 
 /** The longest wait of a step, in milliseconds: far above what it takes on two busy cores. */
 const PATIENCE = Number(process.env.STORY_PATIENCE ?? 60_000);

@@ -4,6 +4,8 @@
 //! runs only its own scripts, sends requests only to this server and the bucket, and shows HTML from models
 //! only in a frame without an origin (`preview.html`).
 
+mod client;
+
 use std::path::{Path, PathBuf};
 
 use axum::Router;
@@ -19,14 +21,16 @@ use axum::routing::{get, get_service};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use djinn_core::error_code::ErrorCode;
-use djinn_settings::VarLookup;
 use djinn_settings::table::agent::PAGE;
 use djinn_settings::table::aws::BUCKET;
 use djinn_settings::table::model::OPENAI_MODEL;
+use djinn_settings::{InvalidSetting, VarLookup};
 use sha2::{Digest as _, Sha256};
 use tower_http::services::{ServeDir, ServeFile};
 
 use crate::api_error::ApiError;
+use crate::identity::Auth;
+use client::PageClient;
 
 /// The name of the demo model, which knows only a few questions.
 pub const DEMO_MODEL: &str = "scripted-demo";
@@ -58,21 +62,32 @@ pub struct PageSettings {
     pub file_origin: String,
     /// True if the model is the demo model.
     pub has_demo_model: bool,
+    /// The page's client at the issuer of tokens; `None` if the page cannot sign in with tokens.
+    pub client: Option<PageClient>,
 }
 
 impl PageSettings {
-    pub(crate) fn from_vars(var: VarLookup<'_>, local: bool) -> Self {
+    pub(crate) fn from_vars(
+        var: VarLookup<'_>,
+        auth: &Auth,
+        local: bool,
+    ) -> Result<Self, InvalidSetting> {
         let bucket = BUCKET.find_text(var).zip(var("AWS_REGION"));
         let file_origin = match bucket.filter(|_| !local) {
             Some((bucket, region)) => format!("https://{bucket}.s3.{region}.amazonaws.com"),
             // The stores of a laptop choose a free port.
             None => "http://127.0.0.1:*".to_owned(),
         };
-        Self {
+        let client = match auth {
+            Auth::Jwt(tokens) => PageClient::from_vars(var, &tokens.issuer, local)?,
+            _ => None,
+        };
+        Ok(Self {
             folder: PAGE.find_text(var).map(PathBuf::from),
             file_origin,
             has_demo_model: local && OPENAI_MODEL.find_text(var).as_deref() == Some(DEMO_MODEL),
-        }
+            client,
+        })
     }
 
     /// Returns the version of the built page; `None` without a page.
@@ -92,7 +107,7 @@ where
     let assets = Router::new()
         .route("/assets/{*file}", get_service(assets))
         .layer(map_response_with_state(page_headers(IMMUTABLE, None), add_headers));
-    let policy = page_policy(&settings.file_origin);
+    let policy = page_policy(settings);
     let index = Router::new()
         .route("/", get_service(index))
         .layer(map_response_with_state(page_headers(REVALIDATE, Some(&policy)), add_headers));
@@ -116,10 +131,13 @@ async fn show_preview(State(file): State<PathBuf>) -> Response {
 }
 
 /// The page loads and sends nothing but what this policy lists. No script and no style is inline.
-fn page_policy(file_origin: &str) -> String {
+fn page_policy(settings: &PageSettings) -> String {
+    let file_origin = &settings.file_origin;
+    let issuer_origins = settings.client.iter().flat_map(|client| &client.origins);
+    let issuer_origins: String = issuer_origins.map(|origin| format!(" {origin}")).collect();
     format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; worker-src 'self'; \
-         img-src 'self' data: {file_origin}; connect-src 'self' {file_origin}; frame-src 'self'; \
+         img-src 'self' data: {file_origin}; connect-src 'self' {file_origin}{issuer_origins}; frame-src 'self'; \
          form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
     )
 }

@@ -91,6 +91,7 @@ impl Settings {
         };
         let local = LOCAL.read_switch(var)?;
         let public_url = row::PUBLIC_URL.find_text(var);
+        let auth = Auth::from_vars(var, local)?;
         Ok(Self {
             run,
             human_requests,
@@ -98,10 +99,10 @@ impl Settings {
             joyagent_employees: employees != EmployeePolicy::Never,
             local,
             origins: LocalOrigins::from_vars(var)?,
-            auth: Auth::from_vars(var, local)?,
             streams: StreamLimits::from_vars(var)?,
             links: LinkSettings::from_vars(var)?,
-            page: PageSettings::from_vars(var, local),
+            page: PageSettings::from_vars(var, &auth, local)?,
+            auth,
             public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
         })
     }

@@ -330,7 +330,7 @@ fn other_operations() -> Vec<Operation> {
                 "showPageConfig",
                 "Returns the facts that the web page needs before a user signs in.",
             )
-            .json::<PageConfigBody>(200, "The facts.")
+            .json::<PageConfigBody<'_>>(200, "The facts.")
             .without_caller()
         },
     ]

@@ -61,6 +61,8 @@ export interface Actions {
 
   // Signing in.
   signInWithKey(key: string, isRemembered: boolean): void;
+  /** Leaves the page for the issuer's, which leads back. */
+  signInAtIssuer(): void;
   signOut(): void;
 
   dismissNotice(id: string): void;

@@ -14,6 +14,12 @@ export interface Browser extends Surroundings {
   address(): string;
   setAddress(address: string, isReplacement: boolean): void;
   onAddress(listener: () => void): void;
+  /** The page's own address, without the parts from `?` and `#` on; and the part from `?` on. */
+  place(): { readonly url: string; readonly query: string };
+  /** Removes the part from `?` on, and sets the part after `#`. */
+  clearQuery(address: string): void;
+  /** Leaves for another page. */
+  leave(url: string): void;
   onVisibility(listener: () => void): void;
   isOnline(): boolean;
   onNetwork(listener: () => void): void;
@@ -72,6 +78,9 @@ export function realBrowser(): Browser {
       if (isReplacement) history.replaceState(null, "", `#${address}`);
       else history.pushState(null, "", `#${address}`);
     },
+    place: () => ({ url: location.origin + location.pathname, query: location.search }),
+    clearQuery: (address) => history.replaceState(null, "", `${location.pathname}#${address}`),
+    leave: (url) => location.assign(url),
     onAddress(listener) {
       addEventListener("popstate", listener);
       addEventListener("hashchange", listener);

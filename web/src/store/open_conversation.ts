@@ -77,7 +77,9 @@ export class OpenConversation {
 
   /** Tries everything again that failed: for example with a new key. */
   retry(): void {
-    if (!this.#isLoaded) void this.load();
+    if (!this.#isLoaded) return void this.load();
+    const newest = this.#conversation.turns.at(-1);
+    if (newest?.status === "unsent" && newest.error?.status === 401) this.resend(newest.key);
     else this.#follower?.retry();
   }
 

@@ -1,6 +1,6 @@
 // The state of the page around the open conversation: lists, drafts, sign-in and notices.
 
-import type { ModeBody, OutputStyle } from "../wire/contract";
+import type { Issuer, ModeBody, OutputStyle } from "../wire/contract";
 import type { ErrorInfo } from "../wire/error";
 import type { Actions } from "./actions";
 import type { Conversation, Loadable } from "./types";
@@ -58,7 +58,28 @@ export interface HumanChoice {
 
 export interface SignIn {
   readonly kind: "none" | "key" | "iam" | "jwt";
+  /** The issuer of tokens, if the page has a client there. */
+  readonly issuer: Issuer | null;
 }
+
+/** The reason why signing in at an issuer failed. */
+export type SignInProblem =
+  /** The issuer led back from a sign-in that this tab did not begin. */
+  | "state"
+  /** The token belongs to another sign-in. */
+  | "nonce"
+  /** The user or the issuer said no. */
+  | "denied"
+  /** The issuer's answer is not usable. */
+  | "refused"
+  /** The issuer did not answer. */
+  | "unreachable"
+  /** The page was loaded without TLS. */
+  | "insecure"
+  /** The agent does not accept the token. */
+  | "rejected"
+  /** The token has ended, and could not be renewed. */
+  | "ended";
 
 /** The answer of `GET /web/config`. */
 export interface PageConfig {
@@ -78,6 +99,8 @@ export type SignInState =
   | { readonly state: "signed_in" }
   /** A key is needed; `error` says why the last one was rejected. */
   | { readonly state: "needs_key"; readonly error: ErrorInfo | null }
+  /** A token of the issuer is needed. */
+  | { readonly state: "needs_token"; readonly problem: SignInProblem | null }
   /** The page cannot sign in to this deployment; it explains the remedy. */
   | { readonly state: "unsupported"; readonly kind: "iam" | "jwt" };
 

@@ -11,11 +11,11 @@ import { Drafts, EMPTY_DRAFT } from "./drafts";
 import { OpenConversation } from "./open_conversation";
 import { formatAddress, parseAddress } from "./route";
 import { changePlan, continueRun, readPlanVersion, respond, sendMessage, stop } from "./run_actions";
+import { SigningIn } from "./sign_in";
 import { StateCell } from "./state";
-import type { Actions, AuditLine, Draft, HumanChoice, PageConfig, PageState, SignIn, Store, Upload } from "./types";
+import type { Actions, AuditLine, Draft, HumanChoice, PageConfig, PageState, Store, Upload } from "./types";
 import { Uploads } from "./uploads";
 
-const KEY = "key";
 /** The configuration is read again when a tab is shown after this time. */
 const CONFIG_VALIDITY = 5 * 60_000;
 /** Differences of clocks below this are the delay of a request. */
@@ -35,6 +35,7 @@ class PageStore implements Store {
   readonly #list: Conversations;
   readonly #drafts: Drafts;
   readonly #uploads: Uploads;
+  readonly #signIn: SigningIn;
   readonly actions: Actions;
   #open: OpenConversation | null = null;
   /** The session of the conversation that has no question yet. */
@@ -46,8 +47,7 @@ class PageStore implements Store {
     this.#pageVersion = pageVersion;
     this.#drafts = new Drafts(browser.device);
     this.#newSession = this.#drafts.loadNewSession() ?? browser.newId();
-    const server = new Server(browser.fetch, (response) => this.#onResponse(response));
-    server.setKey(browser.tab.read(KEY) ?? browser.device.read(KEY));
+    const server = new Server(browser.fetch, (response, key) => this.#onResponse(response, key));
     this.#routes = new Routes(server);
     this.#cell = new StateCell({
       config: { state: "loading" },
@@ -61,6 +61,11 @@ class PageStore implements Store {
       isOnline: browser.isOnline(),
       notices: [],
       hasNewVersion: false,
+    });
+    this.#signIn = new SigningIn(browser, server, this.#cell, {
+      enter: () => this.#enter(),
+      retry: () => this.#retryRejected(),
+      onAddress: () => this.#onAddress(),
     });
     this.#list = new Conversations(this.#routes, this.#cell);
     this.#uploads = new Uploads(this.#routes, { update: (session, change) => this.#changeUploads(session, change) });
@@ -78,16 +83,7 @@ class PageStore implements Store {
 
   async #start(): Promise<void> {
     await this.#readConfig();
-    const config = this.#cell.get().config;
-    if (config.state !== "ready") return;
-    const kind = config.value.signIn.kind;
-    const hasKey = this.#routes.server.authorization.authorization !== undefined;
-    if (kind === "key" && !hasKey) return this.#cell.set({ signIn: { state: "needs_key", error: null } });
-    if ((kind === "iam" || kind === "jwt") && !hasKey) {
-      return this.#cell.set({ signIn: { state: "unsupported", kind } });
-    }
-    this.#cell.set({ signIn: { state: "signed_in" } });
-    await this.#enter();
+    await this.#signIn.start();
   }
 
   /** Loads what only a known caller may see. */
@@ -95,6 +91,21 @@ class PageStore implements Store {
     const modes = this.#routes.modes().then(({ modes }) => this.#cell.set({ modes }));
     await Promise.all([modes, this.#list.refresh()]).catch((error: unknown) => this.#notice(error));
     this.#dropUnknownMode();
+  }
+
+  #retry(): void {
+    void this.#list.refresh();
+    this.#open?.retry();
+  }
+
+  /** Tries again what was rejected without a valid key or token. */
+  #retryRejected(): void {
+    const { conversation, conversations } = this.#cell.get();
+    if (conversations.error) void this.#list.refresh();
+    if (conversation?.state === "failed") return this.#open?.retry();
+    if (conversation?.state !== "ready") return;
+    const { following, turns } = conversation.value;
+    if (following.state === "failed" || turns.at(-1)?.status === "unsent") this.#open?.retry();
   }
 
   #dropUnknownMode(): void {
@@ -118,26 +129,14 @@ class PageStore implements Store {
     }
   }
 
-  #onResponse(response: Response): void {
+  #onResponse(response: Response, key: string | null): void {
     const date = Date.parse(response.headers.get("date") ?? "");
     const offset = date - this.#browser.now();
     const known = this.#cell.get().clockOffsetMs;
     if (Number.isFinite(offset) && Math.abs(offset - known) > CLOCK_TOLERANCE) {
       this.#cell.set({ clockOffsetMs: Math.abs(offset) > CLOCK_TOLERANCE ? offset : 0 });
     }
-    if (response.status === 401) void this.#onUnauthorized(response.clone());
-  }
-
-  async #onUnauthorized(response: Response): Promise<void> {
-    const { config, signIn } = this.#cell.get();
-    const kind = config.state === "ready" ? config.value.signIn.kind : "key";
-    if (signIn.state === "needs_key") return;
-    if (kind !== "key") return this.#cell.set({ signIn: { state: "unsupported", kind: kind === "jwt" ? "jwt" : "iam" } });
-    const body: unknown = await response.json().catch(() => null);
-    const message = typeof body === "object" && body !== null && "message" in body ? String(body.message) : "";
-    const base = errorOf(new Error(""));
-    const error = { ...base, code: "credentials_refused" as const, message, status: 401, isRetryable: false };
-    this.#cell.set({ signIn: { state: "needs_key", error } });
+    if (response.status === 401) void this.#signIn.onUnauthorized(response.clone(), key);
   }
 
   #onAddress(): void {
@@ -147,6 +146,7 @@ class PageStore implements Store {
 
   #onVisibility(): void {
     this.#open?.onVisibility();
+    this.#signIn.onVisibility();
     if (this.#browser.isHidden() || this.#browser.now() - this.#configAtMs < CONFIG_VALIDITY) return;
     void this.#readConfig();
     if (this.#cell.get().signIn.state === "signed_in") void this.#list.refresh();
@@ -255,28 +255,12 @@ class PageStore implements Store {
     this.#setDraft({ ...draft, text, uploads: [...uploads, ...draft.uploads] });
   }
 
-  async #signInWithKey(key: string, isRemembered: boolean): Promise<void> {
-    this.#browser.tab.write(KEY, key);
-    this.#browser.device.write(KEY, isRemembered ? key : null);
-    this.#routes.server.setKey(key);
-    this.#cell.set({ signIn: { state: "signed_in" } });
-    await this.#enter();
-    if (this.#cell.get().signIn.state === "signed_in") this.#open?.retry();
-  }
-
   #signOut(): void {
-    this.#browser.tab.write(KEY, null);
-    this.#browser.device.write(KEY, null);
-    this.#routes.server.setKey(null);
     this.#open?.close();
     this.#open = null;
-    this.#cell.set({
-      signIn: { state: "needs_key", error: null },
-      conversations: EMPTY_LIST,
-      conversation: null,
-      route: { session: null },
-    });
+    this.#cell.set({ conversations: EMPTY_LIST, conversation: null, route: { session: null } });
     this.#browser.setAddress("/", false);
+    this.#signIn.signOut();
   }
 
   #notice(error: unknown): void {
@@ -315,10 +299,7 @@ class PageStore implements Store {
       loadDetail: (run) => withOpen((open) => open.loadDetail(run)),
       retry: () => {
         if (this.#cell.get().config.state !== "ready") void this.#start();
-        else {
-          void this.#list.refresh();
-          this.#open?.retry();
-        }
+        else this.#retry();
       },
       setDraft: (change) => this.#setDraft({ ...this.#cell.get().draft, ...change }),
       addFiles: (files) => {
@@ -362,7 +343,8 @@ class PageStore implements Store {
           return { state: "failed", error: errorOf(error) };
         }
       },
-      signInWithKey: (key, isRemembered) => attempt(this.#signInWithKey(key, isRemembered)),
+      signInWithKey: (key, isRemembered) => attempt(this.#signIn.withKey(key, isRemembered)),
+      signInAtIssuer: () => attempt(this.#signIn.atIssuer()),
       signOut: () => this.#signOut(),
       dismissNotice: (id) =>
         this.#cell.set(({ notices }) => ({ notices: notices.filter((notice) => notice.id !== id) })),
@@ -372,16 +354,12 @@ class PageStore implements Store {
 
 function configOf(body: ConfigBody): PageConfig {
   return {
-    signIn: signInOf(body.sign_in),
+    signIn: { kind: body.sign_in, issuer: body.issuer ?? null },
     language: body.language,
     isScriptedModel: body.has_demo_model,
     maxBodyBytes: body.max_body_bytes,
     version: body.version,
   };
-}
-
-function signInOf(body: ConfigBody["sign_in"]): SignIn {
-  return { kind: body };
 }
 
 /** Null leaves everything to the deployment. */

@@ -47,6 +47,8 @@ export type PlanStep = EntryOf<"plan.changed">["plan"]["steps"][number];
 export type PlanBody = EntryOf<"plan.changed">["plan"];
 export type StepStatus = PlanStep["status"];
 
+/** The issuer of tokens, and the page's client there. */
+export type Issuer = NonNullable<Schemas["PageConfigBody"]["issuer"]>;
 export type SessionBody = Schemas["SessionBody"];
 export type SessionListBody = Schemas["SessionListBody"];
 export type TurnBody = Schemas["TurnBody"];

@@ -15,13 +15,17 @@ export type Fetch = (address: string, options: RequestInit) => Promise<Response>
 /** The agent. Adds the key or token to each request. */
 export class Server {
   readonly #fetch: Fetch;
-  readonly #onResponse: (response: Response) => void;
+  readonly #onResponse: (response: Response, key: string | null) => void;
   #key: string | null = null;
 
-  /** `onResponse` sees each response, for the clock and the version in its headers. */
-  constructor(fetch: Fetch, onResponse: (response: Response) => void = () => undefined) {
+  /** `onResponse` sees each response, and the key of its request. */
+  constructor(fetch: Fetch, onResponse: (response: Response, key: string | null) => void = () => undefined) {
     this.#fetch = fetch;
     this.#onResponse = onResponse;
+  }
+
+  get key(): string | null {
+    return this.#key;
   }
 
   setKey(key: string | null): void {
@@ -42,6 +46,7 @@ export class Server {
       headers["content-type"] = "application/json";
       request.body = JSON.stringify(options.body);
     }
+    const key = this.#key;
     let response: Response;
     try {
       response = await this.#fetch(path, request);
@@ -49,7 +54,7 @@ export class Server {
       if (options.signal?.aborted) throw error;
       throw new RequestError(offlineError(error instanceof Error ? error.message : ""));
     }
-    this.#onResponse(response);
+    this.#onResponse(response, key);
     if (response.ok) return response;
     throw await responseError(response);
   }

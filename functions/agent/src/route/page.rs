@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use djinn_core::language::Language;
-use djinn_protocol::body::{PageConfigBody, PageLanguage, SignInMethod};
+use djinn_protocol::body::{PageConfigBody, PageIssuerBody, PageLanguage, SignInMethod};
 use djinn_protocol::request::NoParameters;
 
 use crate::agent::{AgentPorts, SharedAgent};
@@ -27,9 +27,16 @@ pub(crate) async fn show_page_config<P: AgentPorts>(
         Language::En => PageLanguage::En,
         Language::Zh => PageLanguage::Zh,
     };
+    let issuer = settings.page.client.as_ref().map(|client| PageIssuerBody {
+        url: &client.issuer,
+        client_id: &client.id,
+        scopes: &client.scopes,
+        token: client.token,
+    });
     let version = settings.page.read_version().await;
     JsonReply::json(&PageConfigBody {
         sign_in,
+        issuer,
         language,
         has_demo_model: settings.page.has_demo_model,
         max_body_bytes: MAX_BODY,

@@ -58,6 +58,26 @@ settings_table! {
     JWT_USER_CLAIM = Setting::text("DJINN_JWT_USER_CLAIM")
         .with_default("sub").with_parameter("JwtClaims");
 
+    /// For `jwt`, the id of the web page's client at the issuer. Unset: the page cannot sign in.
+    PAGE_CLIENT_ID = Setting::text("DJINN_PAGE__CLIENT_ID").in_file("page.client_id");
+
+    /// For `jwt`, the scopes that the web page asks for.
+    PAGE_SCOPES = Setting::form(
+        "DJINN_PAGE__SCOPES",
+        "scopes separated by spaces, one of them `openid`",
+    ).with_default("openid").in_file("page.scopes");
+
+    /// For `jwt`, the token that the web page sends to the agent: the issuer's access token or ID token.
+    PAGE_TOKEN = Setting::choice("DJINN_PAGE__TOKEN", &["access", "id"])
+        .with_default("access").in_file("page.token");
+
+    /// For `jwt`, the origin of the issuer's token endpoint, if different from the issuer's own. The web page may
+    /// connect to this origin.
+    PAGE_TOKEN_ORIGIN = Setting::form(
+        "DJINN_PAGE__TOKEN_ORIGIN",
+        "an https origin such as https://login.example.org",
+    ).in_file("page.token_origin");
+
     /// Your own instructions for every system prompt.
     BASE_PROMPT = Setting::text("DJINN_BASE_PROMPT").in_file("base_prompt");
 

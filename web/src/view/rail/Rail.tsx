@@ -22,7 +22,11 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
   const actions = useActions();
   const list = usePage((state) => state.conversations);
   const current = usePage((state) => state.route.session);
-  const needsKey = usePage((state) => state.config.state === "ready" && state.config.value.signIn.kind === "key");
+  const canSignOut = usePage(({ config }) => {
+    if (config.state !== "ready") return false;
+    const { kind, issuer } = config.value.signIn;
+    return kind === "key" || issuer !== null;
+  });
   const [dialog, setDialog] = useState<{ kind: "rename" | "remove"; item: ConversationSummary } | null>(null);
   const rows = useMemo<readonly RailRow[]>(
     () =>
@@ -87,7 +91,7 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
             {words.rail.loadMore}
           </button>
         ) : null}
-        {needsKey ? (
+        {canSignOut ? (
           <button type="button" className={parts.quiet} onClick={actions.signOut}>
             {words.rail.signOut}
           </button>

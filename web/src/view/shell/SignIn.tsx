@@ -6,12 +6,16 @@ import parts from "../parts/parts.module.css";
 import { useActions, usePage } from "../store";
 import styles from "./shell.module.css";
 
-/** Asks for a key; or explains why this page cannot sign in. */
+/** Asks for a key, leads to the issuer of tokens, or explains why this page cannot sign in. */
 export function SignIn(): ReactNode {
   const words = useWords();
   const language = useLanguage();
   const actions = useActions();
   const signIn = usePage((state) => state.signIn);
+  const host = usePage(({ config }) => {
+    const url = config.state === "ready" ? config.value.signIn.issuer?.url : undefined;
+    return url !== undefined && URL.canParse(url) ? new URL(url).host : "";
+  });
   const hasDraft = usePage((state) => state.draft.text.trim() !== "");
   const [key, setKey] = useState("");
   const [isRemembered, setIsRemembered] = useState(false);
@@ -20,6 +24,27 @@ export function SignIn(): ReactNode {
     return (
       <Dialog title={words.signIn.iamTitle} onClose={stay}>
         <p className={parts.soft}>{signIn.kind === "iam" ? words.signIn.iam : words.signIn.jwt}</p>
+      </Dialog>
+    );
+  }
+  if (signIn.state === "needs_token") {
+    return (
+      <Dialog title={words.signIn.title} onClose={stay}>
+        <div className={styles.signIn}>
+          <p className={parts.soft}>
+            {words.signIn.issuer(host)} {hasDraft ? words.signIn.draftKept : ""}
+          </p>
+          {signIn.problem ? (
+            <p className={styles.signInError} role="alert">
+              {words.signIn.problems[signIn.problem]}
+            </p>
+          ) : null}
+          <div className={parts.end}>
+            <button type="button" className={`${parts.button} ${parts.go}`} autoFocus onClick={actions.signInAtIssuer}>
+              {words.signIn.go}
+            </button>
+          </div>
+        </div>
       </Dialog>
     );
   }
