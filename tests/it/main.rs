@@ -59,6 +59,7 @@ mod modes;
 mod next_agents;
 mod original_ui;
 mod outside_calls;
+mod outside_kills;
 mod outside_tools;
 mod own_texts;
 mod page;

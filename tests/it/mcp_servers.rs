@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::extract::State;
@@ -22,6 +23,8 @@ struct McpSite {
     origin: String,
     description: Arc<Mutex<String>>,
     requests: Arc<Mutex<Vec<String>>>,
+    /// Whether the server has removed its tool `add`.
+    lacks_add: Arc<AtomicBool>,
     /// The threads of the server; `None` once it is stopped.
     runtime: Option<Runtime>,
 }
@@ -30,13 +33,19 @@ struct McpSite {
 struct SiteState {
     description: Arc<Mutex<String>>,
     requests: Arc<Mutex<Vec<String>>>,
+    lacks_add: Arc<AtomicBool>,
 }
 
 impl McpSite {
     async fn start() -> Self {
         let description = Arc::new(Mutex::new("Adds a note.".to_owned()));
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let state = SiteState { description: description.clone(), requests: requests.clone() };
+        let lacks_add = Arc::new(AtomicBool::new(false));
+        let state = SiteState {
+            description: description.clone(),
+            requests: requests.clone(),
+            lacks_add: lacks_add.clone(),
+        };
         let router = Router::new().route("/mcp", routing::post(answer)).with_state(state);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -46,7 +55,7 @@ impl McpSite {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             axum::serve(listener, router).await.unwrap();
         });
-        Self { origin, description, requests, runtime: Some(runtime) }
+        Self { origin, description, requests, lacks_add, runtime: Some(runtime) }
     }
 
     /// Ends the server and its connections.
@@ -76,17 +85,26 @@ async fn answer(State(state): State<SiteState>, Json(request): Json<Value>) -> R
     state.requests.lock().unwrap().push(method.clone());
     let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
     let description = state.description.lock().unwrap().clone();
+    let lacks_add = state.lacks_add.load(Ordering::SeqCst);
     let result = match &*method {
         "initialize" => json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "notes", "version": "1"},
         }),
-        "tools/list" => json!({"tools": [
-            {"name": "add", "description": description, "inputSchema": schema},
-            {"name": "drop", "inputSchema": schema},
-            {"name": "odd", "inputSchema": {"type": "object", "$ref": "https://a.test/s"}},
-        ]}),
+        "tools/list" => {
+            let add = json!({"name": "add", "description": description, "inputSchema": schema});
+            let odd = json!({"type": "object", "$ref": "https://a.test/s"});
+            let mut tools = vec![
+                json!({"name": "drop", "inputSchema": schema}),
+                json!({"name": "odd", "inputSchema": odd}),
+            ];
+            tools.splice(0..0, (!lacks_add).then_some(add));
+            json!({"tools": tools})
+        }
+        "tools/call" if lacks_add && request["params"]["name"] == "add" => {
+            json!({"isError": true, "content": [{"type": "text", "text": "Unknown tool: add"}]})
+        }
         "tools/call" => {
             let text = format!("kept {}", request["params"]["arguments"]["text"]);
             json!({"content": [{"type": "text", "text": text}]})
@@ -203,6 +221,19 @@ async fn a_lock_file_that_others_changed_offers_nothing_new() {
     assert_eq!(offered(&world), before);
 }
 
+/// Asks a question with one call of the server's tool. Returns what the model was told about the call.
+async fn call(world: &World, session: &str) -> String {
+    let question = format!("Keep milk in {session}");
+    let rule = world.model.on(&question).say("I call.");
+    rule.call("notes__add", json!({"text": "milk"})).then().reply("So it is.");
+    let ending = world.client.ending(&Question::of(&question, session)).await;
+    assert_eq!(ending["answer"], "So it is.", "{ending}");
+    let requests = world.model.requests();
+    let messages = requests.last().unwrap().messages();
+    let result = messages.iter().flat_map(|message| &message.results).next_back();
+    result.unwrap().text.clone()
+}
+
 #[tokio::test]
 async fn a_tool_is_called_and_a_server_that_is_gone_is_an_error_of_the_call() {
     let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
@@ -210,21 +241,49 @@ async fn a_tool_is_called_and_a_server_that_is_gone_is_an_error_of_the_call() {
     let world = start(&home, config, &site.origin).await;
     write(config, "tools/servers/notes.toml", &site.file(""));
     lock_of(config, &site.origin).lock_new_servers().await;
-    let call = async |session: &str| {
-        let question = format!("Keep milk in {session}");
-        let rule = world.model.on(&question).say("I call.");
-        rule.call("notes__add", json!({"text": "milk"})).then().reply("So it is.");
-        let ending = world.client.ending(&Question::of(&question, session)).await;
-        assert_eq!(ending["answer"], "So it is.", "{ending}");
-        let requests = world.model.requests();
-        let messages = requests.last().unwrap().messages();
-        let result = messages.iter().flat_map(|message| &message.results).next_back();
-        result.unwrap().text.clone()
-    };
-    let result = call("s1").await;
+    let result = call(&world, "s1").await;
     assert!(result.contains("kept \"milk\""), "{result}");
     assert!(site.take_requests().contains(&"tools/call".to_owned()));
     site.stop();
-    let result = call("s2").await;
+    let result = call(&world, "s2").await;
     assert!(result.contains("failed") && result.contains("cannot be reached"), "{result}");
+}
+
+#[tokio::test]
+async fn a_tool_that_its_server_has_removed_is_a_warning_until_the_server_is_locked_again() {
+    let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (config, site) = (folder.path(), McpSite::start().await);
+    let world = start(&home, config, &site.origin).await;
+    write(config, "tools/servers/notes.toml", &site.file(""));
+    let lock = lock_of(config, &site.origin);
+    lock.lock_new_servers().await;
+    let is_gone = async || {
+        let tools = world.client.get("/tools").await.json()["tools"].clone();
+        let tools = tools.as_array().unwrap().clone();
+        tools
+            .into_iter()
+            .find(|tool| tool["name"] == "notes__add")
+            .map(|tool| tool["is_gone"].clone())
+    };
+    call(&world, "milk1").await;
+    assert_eq!(ask(&world, "r1").await, Value::Null);
+    assert_eq!(is_gone().await, Some(Value::Null));
+
+    site.lacks_add.store(true, Ordering::SeqCst);
+    let result = call(&world, "milk2").await;
+    assert!(result.contains("no longer has this tool"), "{result}");
+    let says = "the server `notes` no longer has the tool `add` that was locked: run `cargo xtask tools lock notes`";
+    assert_eq!(ask(&world, "r2").await, json!([says]));
+    assert_eq!(is_gone().await, Some(json!(true)));
+
+    // The tool is back, as a call shows; then it is gone for good.
+    site.lacks_add.store(false, Ordering::SeqCst);
+    call(&world, "milk3").await;
+    assert_eq!(ask(&world, "r3").await, Value::Null);
+    site.lacks_add.store(true, Ordering::SeqCst);
+    call(&world, "milk4").await;
+    assert_ne!(ask(&world, "r4").await, Value::Null);
+    lock_again(&lock).await;
+    assert_eq!(ask(&world, "r5").await, Value::Null);
+    assert_eq!(is_gone().await, None);
 }

@@ -1,5 +1,7 @@
 //! Users' own keys for tools: each call carries the key of the user who asked, and asks for a missing one.
 
+mod crossings;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -78,11 +80,15 @@ struct Office {
 
 impl Office {
     async fn open(servers: &[&KeyedServer]) -> Self {
+        Self::open_with(&servers.iter().map(|server| &*server.url).collect::<Vec<_>>()).await
+    }
+
+    /// Opens an office whose tools may reach these origins.
+    async fn open_with(origins: &[&str]) -> Self {
         let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let holders = [("acme", "anna"), ("acme", "bob"), ("acme", "carl"), ("other", "anna")];
         let (KeyList::Inline(list), keys) = keyed(holders) else { panic!("no list") };
         let list = serde_json::to_string(&list).unwrap();
-        let origins: Vec<_> = servers.iter().map(|server| server.url.as_str()).collect();
         let seal = "a-secret-of-a-test-with-at-least-32-bytes";
         let world = own_texts::start(
             &home,
@@ -113,10 +119,21 @@ impl Office {
 
     /// Asks a question with one call of the tool. Returns the run, and its frames so far.
     async fn ask(&self, user: &Client, session: &str, tool: &str) -> (String, Vec<Frame>) {
-        let question = format!("Who am I to {tool}?");
-        let rule = self.world.model.on(&question).say("I call.");
-        rule.call(tool, json!({})).then().reply("You are known.");
-        let question = Question::new(&question).session(session);
+        self.ask_with(user, session, tool, &format!("Who am I to {tool}?"), json!({})).await
+    }
+
+    /// Asks this question with one call of the tool with these arguments.
+    async fn ask_with(
+        &self,
+        user: &Client,
+        session: &str,
+        tool: &str,
+        question: &str,
+        arguments: Value,
+    ) -> (String, Vec<Frame>) {
+        let rule = self.world.model.on(question).say("I call.");
+        rule.call(tool, arguments).then().reply("You are known.");
+        let question = Question::new(question).session(session);
         let stream = user.ask(Protocol::Native, &question).await;
         (stream.run(), stream.rest().await)
     }

@@ -302,6 +302,9 @@ mod tests {
         let new = lock.lock_new_servers().await;
         let [only] = &new[..] else { panic!("{}", new.len()) };
         let needs = "the key `MY-KEY` is needed: set it as the variable TOOL_KEY_MY_KEY";
-        assert_eq!((&*only.name, only.outcome.clone().unwrap_err()), ("other", needs.to_owned()));
+        assert_eq!(
+            (&*only.server.name, only.outcome.clone().unwrap_err()),
+            ("other", needs.to_owned())
+        );
     }
 }

@@ -21,8 +21,8 @@ pub struct ServerLock {
 
 /// A server that had no entry in the lock file.
 pub struct NewServer {
-    /// The name.
-    pub name: String,
+    /// The server's file.
+    pub server: McpServer,
     /// The new entry, or the reason why there is none.
     pub outcome: Result<LockedServer, String>,
 }
@@ -93,15 +93,21 @@ impl ServerLock {
     /// Locks the servers without any entry. A server with an entry is never locked again, whatever its URL. Returns
     /// nothing while a file is broken.
     pub async fn lock_new_servers(&self) -> Vec<NewServer> {
+        self.lock_due_servers(|_| true).await
+    }
+
+    /// Locks the servers without any entry for which `is_due` returns true.
+    pub async fn lock_due_servers(&self, is_due: impl Fn(&McpServer) -> bool) -> Vec<NewServer> {
         let Ok((servers, mut lock)) = self.read() else { return Vec::new() };
         let mut new_servers = Vec::new();
-        for server in servers.iter().filter(|server| !lock.servers.contains_key(&server.name)) {
-            let outcome = self.list_server(server).await;
-            new_servers.push(NewServer { name: server.name.clone(), outcome });
+        let is_new = |server: &McpServer| !lock.servers.contains_key(&server.name);
+        for server in servers.into_iter().filter(|server| is_new(server) && is_due(server)) {
+            let outcome = self.list_server(&server).await;
+            new_servers.push(NewServer { server, outcome });
         }
         for new in &new_servers {
             if let Ok(entry) = &new.outcome {
-                lock.servers.insert(new.name.clone(), entry.clone());
+                lock.servers.insert(new.server.name.clone(), entry.clone());
             }
         }
         if new_servers.iter().any(|new| new.outcome.is_ok())

@@ -93,6 +93,8 @@ pub struct ToolProblem {
 pub enum ToolProblemCode {
     /// No file defines the tool any more, or the file has changed since the offer. No request was sent.
     Changed,
+    /// The server no longer has the tool that was locked. The call did nothing.
+    Gone,
     /// The arguments fit into no request. No request was sent.
     Arguments,
     /// The operator has not set a key that the request needs. No request was sent.
@@ -142,6 +144,7 @@ impl ToolProblemCode {
             | Self::Unsupported
             | Self::BrokenFile => true,
             Self::Changed
+            | Self::Gone
             | Self::Arguments
             | Self::KeyMissing
             | Self::UserKeyMissing

@@ -1,9 +1,11 @@
 //! The parts of a deployment that can change at run time: settings, models, agents and prompts.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use djinn_core::human::NeededKey;
+use djinn_core::id::TenantId;
 use djinn_outside::{OutsideDefinition, ToolOffer, WithheldTool};
 
 use crate::content::ContentPolicy;
@@ -37,6 +39,66 @@ pub struct ConfiguredTools {
     pub callable: Arc<[ConfiguredTool]>,
     /// The tools of servers that no run is offered, because of the lock file.
     pub withheld: Arc<[WithheldTool]>,
+    /// The tools that their servers no longer have.
+    pub gone: Arc<GoneTools>,
+}
+
+impl ConfiguredTools {
+    /// Returns true if the tool's server no longer has the tool, as a call of this process found.
+    #[must_use]
+    pub fn is_gone(&self, tool: &ConfiguredTool) -> bool {
+        self.gone.contains(tool.definition.name(), tool.definition.sha256())
+    }
+
+    /// Returns a warning, for clients too, about each enabled tool that its server no longer has. Other tenants' tools
+    /// are left out.
+    #[must_use]
+    pub fn warn_of_gone_tools(&self, tenant: &TenantId) -> Vec<String> {
+        let is_affected = |tool: &&ConfiguredTool| {
+            let terms = tool.definition.terms();
+            let offer = &terms.offer;
+            terms.is_enabled && includes(&offer.tenants, tenant.as_str()) && self.is_gone(tool)
+        };
+        let gone = self.callable.iter().filter(is_affected);
+        gone.filter_map(|tool| match &tool.definition {
+            OutsideDefinition::Http(_) => None,
+            OutsideDefinition::Mcp(tool) => Some(format!(
+                "the server `{server}` no longer has the tool `{name}` that was locked: run `cargo xtask tools lock \
+                 {server}`",
+                server = tool.server,
+                name = tool.own_name,
+            )),
+        })
+        .collect()
+    }
+}
+
+/// The tools that their servers no longer have, as the calls of this process found. A new definition of a tool, or a
+/// successful call, ends the entry.
+#[derive(Debug, Default)]
+pub struct GoneTools {
+    /// The definitions by the name of the tool.
+    definitions: Mutex<BTreeMap<String, String>>,
+}
+
+impl GoneTools {
+    /// Records that the server of a tool no longer has the tool with this definition.
+    pub fn record(&self, tool: &str, definition: &str) {
+        self.lock().insert(tool.to_owned(), definition.to_owned());
+    }
+
+    /// Removes the entry of a tool that was called.
+    pub fn remove(&self, tool: &str) {
+        self.lock().remove(tool);
+    }
+
+    fn contains(&self, tool: &str, definition: &str) -> bool {
+        self.lock().get(tool).is_some_and(|gone| gone == definition)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.definitions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A tool that is a file.
@@ -85,15 +147,18 @@ impl ConfiguredTool {
 /// # Errors
 /// Returns the reason why the offer includes no run of the audience.
 pub fn check_offer(offer: &ToolOffer, audience: &ToolAudience) -> Result<(), OfferProblem> {
-    let excludes =
-        |names: &[String], name: &str| !names.is_empty() && names.iter().all(|own| own != name);
-    if excludes(&offer.tenants, audience.user.tenant.as_str()) {
+    if !includes(&offer.tenants, audience.user.tenant.as_str()) {
         Err(OfferProblem::Tenant)
-    } else if excludes(&offer.modes, &audience.mode) {
+    } else if !includes(&offer.modes, &audience.mode) {
         Err(OfferProblem::Mode)
     } else {
         Ok(())
     }
+}
+
+/// Returns true for no names, which stand for all, and for a name among them.
+fn includes(names: &[String], name: &str) -> bool {
+    names.is_empty() || names.iter().any(|own| own == name)
 }
 
 /// The settings of a moment that count for a process already at work.

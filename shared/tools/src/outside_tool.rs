@@ -9,6 +9,7 @@ use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_messages::Wording;
 use djinn_outside::{OutsideDefinition, ToolProblem, ToolProblemCode, ToolTerms, ToolTrust};
+use djinn_runtime::configuration::GoneTools;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::model::RequestImage;
 use djinn_runtime::port::outside::{
@@ -47,6 +48,8 @@ pub struct OutsidePorts<F> {
     pub files: Arc<F>,
     /// The texts about calls, and about servers' tools.
     pub prompts: Arc<Prompts>,
+    /// The tools that their servers no longer have.
+    pub gone: Arc<GoneTools>,
 }
 
 impl<F> OutsideTool<F> {
@@ -103,10 +106,18 @@ impl<F: Files + SealedKeys + Send + Sync> OutsideTool<F> {
             idempotency_key: context.idempotency_key(),
             user_key: self.find_user_key(context, &caller).await?,
         };
-        match self.ports.outside.call_tool(&caller, job).await {
-            Ok(ToolAnswer::Done { text, files }) => self.to_output(context, text, files).await,
+        match self.send(&caller, job).await {
+            Ok(ToolAnswer::Done { text, files }) => {
+                self.ports.gone.remove(self.definition.name());
+                self.to_output(context, text, files).await
+            }
             Ok(ToolAnswer::Interrupted(interrupt)) => Err(ToolError::Interrupted(interrupt)),
-            Ok(ToolAnswer::Failed(problem)) => Err(self.explain(context, &problem)),
+            Ok(ToolAnswer::Failed(problem)) => {
+                if problem.code == ToolProblemCode::Gone {
+                    self.ports.gone.record(self.definition.name(), self.definition.sha256());
+                }
+                Err(self.explain(context, &problem))
+            }
             Err(OutsideError::Unavailable(why)) if self.terms().effect == EffectClass::Once => {
                 tracing::warn!(why, "the gateway failed during a call");
                 Err(fail(ToolFailure::Uncertain, String::new()))
@@ -119,6 +130,27 @@ impl<F: Files + SealedKeys + Send + Sync> OutsideTool<F> {
                 Err(render_error(&self.ports.prompts, context, prompt::OUTSIDE_PROBLEM, values))
             }
         }
+    }
+
+    /// Sends a call. If the answer is lost, a `read` or `idempotent` call is sent once more under the same key.
+    async fn send(
+        &self,
+        caller: &OutsideContext,
+        job: ToolJob,
+    ) -> Result<ToolAnswer, OutsideError> {
+        let outside = &self.ports.outside;
+        if self.terms().effect == EffectClass::Once {
+            return outside.call_tool(caller, job).await;
+        }
+        let answer = outside.call_tool(caller, job.clone()).await;
+        if is_lost(&answer) {
+            tracing::info!(
+                tool = job.tool,
+                "the answer of a call was lost: the call is sent again"
+            );
+            return outside.call_tool(caller, job).await;
+        }
+        answer
     }
 
     /// Returns the caller's own key, never the key of the session's owner. Without a key, the call waits for one.
@@ -226,6 +258,15 @@ impl<F: Files + SealedKeys + Send + Sync> OutsideTool<F> {
         };
         let result = self.ports.files.write_file(&context.session, &new, &content).await;
         result.map_err(|_| render_error(prompts, context, prompt::FILE_UNAVAILABLE, json!({})))
+    }
+}
+
+/// Returns true if the gateway died, or if the server broke the connection before its answer was complete.
+fn is_lost(answer: &Result<ToolAnswer, OutsideError>) -> bool {
+    match answer {
+        Err(OutsideError::Unavailable(_)) => true,
+        Ok(ToolAnswer::Failed(problem)) => problem.code == ToolProblemCode::Protocol,
+        Ok(ToolAnswer::Done { .. } | ToolAnswer::Interrupted(_)) | Err(_) => false,
     }
 }
 

@@ -228,6 +228,7 @@ impl LiveConfiguration {
         now.tools = ConfiguredTools {
             callable: tools.tools.into_iter().filter_map(|tool| self.offer_tool(tool)).collect(),
             withheld: tools.withheld.into(),
+            gone: Arc::clone(&self.tool_ports.gone),
         };
         problems.extend(tools.problems.iter().map(ToString::to_string));
         if let Some((document, settings)) = files.document.as_ref().zip(now.settings.as_ref())

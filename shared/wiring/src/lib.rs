@@ -115,6 +115,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
             outside: Arc::clone(&world.outside),
             files: Arc::clone(&world.store),
             prompts: Arc::clone(&world.prompts),
+            gone: Arc::default(),
         },
     };
     let tools = world.tools.own_tool_names();

@@ -36,6 +36,7 @@ pub(crate) async fn list_tools<P: AgentPorts>(
         description: spec.description,
         risk: spec.policy.risk,
         is_file: false,
+        is_gone: false,
         not_offered: None,
         missing_key: None,
     };
@@ -64,7 +65,8 @@ pub(crate) async fn list_tools<P: AgentPorts>(
             !keys.iter().any(|key| key.name == needed.name && key.origin == needed.origin)
         });
         let missing_key = missing_key.map(|needed| needed.name.to_string());
-        let body = ToolBody { is_file: true, not_offered, missing_key, ..to_body(spec) };
+        let is_gone = in_files.is_gone(configured);
+        let body = ToolBody { is_file: true, is_gone, not_offered, missing_key, ..to_body(spec) };
         tools.insert(body.name.clone(), body);
     }
     for withheld in &*in_files.withheld {
@@ -80,6 +82,7 @@ pub(crate) async fn list_tools<P: AgentPorts>(
             description: String::new(),
             risk: Risk::High,
             is_file: true,
+            is_gone: false,
             not_offered: Some(not_offered),
             missing_key: None,
         });

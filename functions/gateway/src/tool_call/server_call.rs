@@ -113,7 +113,7 @@ fn to_answer(tool: &str, result: Result<McpResult, McpError>, redaction: &Redact
                 McpErrorCode::Redirect => ToolProblemCode::Redirect,
                 McpErrorCode::Status => ToolProblemCode::Status,
                 McpErrorCode::Rejected => ToolProblemCode::Reported,
-                McpErrorCode::UnknownTool => ToolProblemCode::Changed,
+                McpErrorCode::UnknownTool => ToolProblemCode::Gone,
                 McpErrorCode::Unsupported => ToolProblemCode::Unsupported,
             };
             let detail = redaction.redact_text(detail);
@@ -171,7 +171,7 @@ mod tests {
             (McpErrorCode::Redirect, ToolProblemCode::Redirect),
             (McpErrorCode::Status, ToolProblemCode::Status),
             (McpErrorCode::Rejected, ToolProblemCode::Reported),
-            (McpErrorCode::UnknownTool, ToolProblemCode::Changed),
+            (McpErrorCode::UnknownTool, ToolProblemCode::Gone),
             (McpErrorCode::Unsupported, ToolProblemCode::Unsupported),
         ] {
             let may_be_done = expected.may_be_done();

@@ -151,7 +151,7 @@ async fn a_tool_that_the_server_lacks_or_that_fails_is_reported() {
         let definition = write(&tools, &file(&site.url("/mcp")));
         let answer = call(&tools, &definition).await;
         let expected =
-            if code.is_empty() { ToolProblemCode::Changed } else { ToolProblemCode::Reported };
+            if code.is_empty() { ToolProblemCode::Gone } else { ToolProblemCode::Reported };
         let problem = problem(&answer);
         assert_eq!((problem.code, &*problem.detail), (expected, code), "{result}");
     }

@@ -6,9 +6,9 @@ use std::process::Stdio;
 
 use djinn_mcp::{McpClient, McpEndpoint, McpErrorCode, McpResult, McpTransport};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::TcpStream;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdout, Command};
 
 use super::scripted::{NEW, OLD, call, endpoint, local_egress};
 
@@ -28,10 +28,11 @@ struct Kind {
 enum Sdk {
     Python1,
     Python2,
-    Node,
+    Node1,
+    Node2,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 15] = [
     Kind { sdk: Sdk::Python2, flags: &[], revision: NEW },
     Kind { sdk: Sdk::Python2, flags: &["--json"], revision: NEW },
     Kind { sdk: Sdk::Python2, flags: &[], revision: OLD },
@@ -41,9 +42,12 @@ const KINDS: [Kind; 12] = [
     Kind { sdk: Sdk::Python1, flags: &["--stateless"], revision: OLD },
     Kind { sdk: Sdk::Python1, flags: &["--sse"], revision: OLDEST },
     Kind { sdk: Sdk::Python2, flags: &["--sse"], revision: OLDEST },
-    Kind { sdk: Sdk::Node, flags: &[], revision: OLD },
-    Kind { sdk: Sdk::Node, flags: &["--json"], revision: OLD },
-    Kind { sdk: Sdk::Node, flags: &["--stateless"], revision: OLD },
+    Kind { sdk: Sdk::Node1, flags: &[], revision: OLD },
+    Kind { sdk: Sdk::Node1, flags: &["--json"], revision: OLD },
+    Kind { sdk: Sdk::Node1, flags: &["--stateless"], revision: OLD },
+    Kind { sdk: Sdk::Node2, flags: &[], revision: NEW },
+    Kind { sdk: Sdk::Node2, flags: &["--json"], revision: NEW },
+    Kind { sdk: Sdk::Node2, flags: &[], revision: OLD },
 ];
 
 impl Kind {
@@ -55,7 +59,8 @@ impl Kind {
         let sdk = match self.sdk {
             Sdk::Python1 => "Python mcp 1.x",
             Sdk::Python2 => "Python mcp 2.x",
-            Sdk::Node => "node sdk 1.x",
+            Sdk::Node1 => "node sdk 1.x",
+            Sdk::Node2 => "node server 2.x",
         };
         format!("{sdk} {} {}", self.revision, self.flags.join(" ")).trim_end().to_owned()
     }
@@ -68,6 +73,7 @@ fn variable(name: &str) -> OsString {
 /// A server's process, killed when dropped with its children: a program may be started by a script of its name.
 struct Process {
     child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
     port: u16,
 }
 
@@ -85,19 +91,20 @@ impl Process {
         let mut command = match kind.sdk {
             Sdk::Python1 => Command::new(variable("MCP_PYTHON_1")),
             Sdk::Python2 => Command::new(variable("MCP_PYTHON_2")),
-            Sdk::Node => Command::new("node"),
+            Sdk::Node1 | Sdk::Node2 => Command::new("node"),
         };
         let script = match kind.sdk {
             Sdk::Python1 | Sdk::Python2 => servers.join("server.py"),
             // Node looks for packages beside the script.
-            Sdk::Node => copy_beside_packages(&servers.join("server.mjs")),
+            Sdk::Node1 => copy_beside_packages(&servers, "server.mjs"),
+            Sdk::Node2 => copy_beside_packages(&servers, "server2.mjs"),
         };
         command.arg(script).args(kind.flags).args(flags).args(["--port", &port.to_string()]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let line = lines.next_line().await.unwrap().expect("the server prints its port");
-        Self { child, port: line.parse().unwrap() }
+        Self { child, lines, port: line.parse().unwrap() }
     }
 
     /// Returns when nothing listens any more.
@@ -110,9 +117,9 @@ impl Process {
     }
 }
 
-fn copy_beside_packages(script: &Path) -> PathBuf {
-    let copy = PathBuf::from(variable("MCP_NODE")).join("server.mjs");
-    std::fs::copy(script, &copy).unwrap();
+fn copy_beside_packages(folder: &Path, script: &str) -> PathBuf {
+    let copy = PathBuf::from(variable("MCP_NODE")).join(script);
+    std::fs::copy(folder.join(script), &copy).unwrap();
     copy
 }
 
@@ -142,12 +149,12 @@ async fn check_server(kind: &Kind) {
     let listing = server.client.list_tools(&server.endpoint).await.unwrap();
     let names: Vec<_> =
         listing.tools.iter().map(|tool| tool.as_ref().unwrap()["name"].clone()).collect();
-    assert_eq!(names, ["add", "picture", "fail"], "{name}");
+    assert_eq!(names, ["add", "picture", "fail", "wait"], "{name}");
     // A server of both revisions is asked for the newer.
     let listed = match (kind.sdk, kind.transport()) {
         (_, McpTransport::Sse) => OLDEST,
-        (Sdk::Python2, McpTransport::StreamableHttp) => NEW,
-        (Sdk::Python1 | Sdk::Node, McpTransport::StreamableHttp) => OLD,
+        (Sdk::Python2 | Sdk::Node2, McpTransport::StreamableHttp) => NEW,
+        (Sdk::Python1 | Sdk::Node1, McpTransport::StreamableHttp) => OLD,
     };
     assert_eq!((&*listing.revision, listing.transport), (listed, kind.transport()), "{name}");
     for _ in 0..2 {
@@ -170,14 +177,23 @@ async fn check_server(kind: &Kind) {
     process.kill().await;
     let gone = server.call("add").await.unwrap_err();
     assert_eq!(gone.code, McpErrorCode::Unreachable, "{name}: {gone}");
-    let process = Process::start(kind, port, &[]).await;
+    let mut process = Process::start(kind, port, &[]).await;
     server.call("add").await.unwrap_or_else(|error| panic!("{name}: {error}"));
-    process.kill().await;
+    // A server that dies during a call may have done what it was asked.
+    let dying = async {
+        assert_eq!(process.lines.next_line().await.unwrap().as_deref(), Some("waiting"), "{name}");
+        process.kill().await;
+    };
+    let (lost, ()) = tokio::join!(server.call("wait"), dying);
+    let lost = lost.unwrap_err();
+    assert!(lost.code == McpErrorCode::Protocol && lost.may_be_done, "{name}: {lost:?}");
     let _process = Process::start(kind, port, &["--renamed"]).await;
     let changed = server.call("add").await.unwrap_err();
     assert_eq!(changed.code, McpErrorCode::UnknownTool, "{name}: {changed}");
     server.call("plus").await.unwrap_or_else(|error| panic!("{name}: {error}"));
-    println!("real server: {name}: listed, called, image, error, unknown tool, restart, renamed");
+    println!(
+        "real server: {name}: listed, called, image, error, unknown tool, restart, death, renamed"
+    );
 }
 
 #[tokio::test]

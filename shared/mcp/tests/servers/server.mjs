@@ -24,6 +24,7 @@ function createMcpServer() {
   server.registerTool("fail", { description: "Always fails." }, () => {
     throw new Error("there is no ink");
   });
+  server.registerTool("wait", { description: "Never ends." }, () => new Promise(() => console.log("waiting")));
   return server;
 }
 

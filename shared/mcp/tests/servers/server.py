@@ -1,6 +1,7 @@
 """An MCP server for tests, with the Python SDK 1.30 or 2.3: prints its port, then serves until it is killed."""
 
 import argparse
+import asyncio
 import base64
 import socket
 
@@ -46,6 +47,14 @@ def picture() -> Image:
 def fail() -> str:
     """Always fails."""
     raise ValueError("there is no ink")
+
+
+@server.tool()
+async def wait() -> str:
+    """Never ends."""
+    print("waiting", flush=True)
+    await asyncio.Event().wait()
+    return "over"
 
 
 app = server.sse_app() if arguments.sse else server.streamable_http_app(**(options if IS_NEW else {}))

@@ -23,6 +23,10 @@ pub struct ToolBody {
     pub risk: Risk,
     /// True for a tool that is a file of the configuration folder.
     pub is_file: bool,
+    /// True if a call found that the tool's server no longer has the tool, so that the operator must lock the server
+    /// again; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_gone: bool,
     /// The reason why no run in the default mode is offered the tool; absent if the runs are offered the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_offered: Option<NotOfferedWord>,

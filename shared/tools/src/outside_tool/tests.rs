@@ -171,6 +171,7 @@ fn make_outside_tool(
         outside: Arc::clone(&outside) as Arc<dyn Outside>,
         files: Arc::new(WriteOnly),
         prompts: Arc::new(Prompts::default()),
+        gone: Arc::default(),
     };
     (OutsideTool::new(definition, Arc::new(ports)).unwrap(), outside)
 }
@@ -274,6 +275,11 @@ async fn a_failed_call_is_an_error_for_the_model() {
             "This deployment lacks the key WEATHER that the tool needs.",
         ),
         (problem(ToolProblemCode::Changed, None, ""), ToolFailure::Changed, ""),
+        (
+            problem(ToolProblemCode::Gone, None, ""),
+            ToolFailure::Error,
+            "The tool's server no longer has this tool.",
+        ),
         (problem(ToolProblemCode::Arguments, None, "no"), ToolFailure::BadArguments, "no"),
         (problem(ToolProblemCode::TooSlow, None, ""), ToolFailure::Uncertain, ""),
         (problem(ToolProblemCode::Protocol, None, ""), ToolFailure::Uncertain, ""),
@@ -302,6 +308,29 @@ async fn a_failed_call_is_an_error_for_the_model() {
         Interrupt { code: "20006".to_owned(), message: "Out of credits.".to_owned(), key: None };
     let error = call(FILE, Ok(ToolAnswer::Interrupted(interrupt.clone()))).await.unwrap_err();
     assert_eq!(error, ToolError::Interrupted(interrupt));
+}
+
+#[tokio::test]
+async fn a_call_that_may_be_repeated_is_sent_again_if_its_answer_was_lost() {
+    let problem = |code| Ok(ToolAnswer::Failed(problem_of(code)));
+    let unavailable = Err(OutsideError::Unavailable("it died".to_owned()));
+    for (answer, calls) in [
+        (unavailable.clone(), 2),
+        (problem(ToolProblemCode::Protocol), 2),
+        (problem(ToolProblemCode::TooSlow), 1),
+        (problem(ToolProblemCode::Status), 1),
+        (done("mild", None), 1),
+    ] {
+        for effect in ["read", "idempotent", "once"] {
+            let text = FILE.replace("\"none\"", &format!("\"none\"\neffect = \"{effect}\""));
+            let (tool, outside) = make_tool(&text, answer.clone());
+            let _ = tool.run(&context(false), json!({"city": "Oslo"}).as_object().unwrap()).await;
+            let jobs = outside.jobs.lock().unwrap();
+            let expected = if effect == "once" { 1 } else { calls };
+            assert_eq!(jobs.len(), expected, "{effect} {answer:?}");
+            assert!(jobs.iter().all(|job| job == &jobs[0]), "{jobs:?}");
+        }
+    }
 }
 
 #[tokio::test]

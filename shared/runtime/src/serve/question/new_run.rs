@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use djinn_core::conversation::Exchange;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::WriteId;
+use djinn_core::id::{TenantId, WriteId};
 use djinn_core::input::RunSpec;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::settings::{ModelChoice, Role};
@@ -50,7 +50,7 @@ pub(super) async fn create_run<P: Ports>(
     let attachment_files = Box::pin(attach_files(ports, &question)).await?;
     let now_ms = ports.clock().now_ms();
     let mut warnings = question.spec.warnings.clone();
-    warnings.extend(list_warnings(ports));
+    warnings.extend(list_warnings(ports, &key.tenant));
     let files = to_file_list(&view.files, &attachment_files);
     let attachments = attachment_files.into_iter().map(|(_, attachment)| attachment).collect();
     let spec = complete_spec(ports, question, view);
@@ -114,15 +114,16 @@ fn first_write_id<P: Ports>(holder: Option<&str>, ports: &P) -> Result<WriteId, 
     })
 }
 
-/// The maximum number of warnings about broken files at a run's start, and the maximum characters of each.
+/// The maximum number of warnings about files and tools at a run's start, and the maximum characters of each.
 const MAX_WARNINGS: usize = 20;
 const MAX_WARNING: usize = 300;
 
-/// Returns warnings for clients about the deployment's broken files.
-fn list_warnings<P: Ports>(ports: &P) -> Vec<String> {
+/// Returns warnings for clients about the deployment's broken files, and about tools that their servers no longer have.
+fn list_warnings<P: Ports>(ports: &P, tenant: &TenantId) -> Vec<String> {
     let problems = ports.configuration_problems();
-    let problems = problems.iter().take(MAX_WARNINGS);
-    problems.map(|text| text.chars().take(MAX_WARNING).collect()).collect()
+    let gone = ports.configured_tools().warn_of_gone_tools(tenant);
+    let warnings = problems.iter().chain(&gone).take(MAX_WARNINGS);
+    warnings.map(|text| text.chars().take(MAX_WARNING).collect()).collect()
 }
 
 /// Adds the facts about the deployment and the session to the spec of a question.
