@@ -73,7 +73,9 @@ fn list_commands(folder: &str, place: &str) -> [Vec<String>; 3] {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let mut filters = words(&["--exclude", "*", "--include", FILE_NAME]);
     for folder in FOLDERS {
-        filters.extend(["--include".to_owned(), format!("{}/*.{}", folder.name, folder.ending)]);
+        for ending in std::iter::once(&folder.ending).chain(folder.data_endings) {
+            filters.extend(["--include".to_owned(), format!("{}/*.{ending}", folder.name)]);
+        }
     }
     filters.extend(words(&["--include", SERVERS_LOCK, "--exclude", &format!("*{README}")]));
     let target = format!("{place}/");

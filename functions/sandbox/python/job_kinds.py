@@ -73,12 +73,15 @@ def _scale(names, max_edge, max_bytes):
     return {name: scale(name, max_edge, max_bytes) for name in names}
 
 
-def _read_tables(names):
+def _read_tables(names, rule=None):
     try:
         from read_tables import read_tables
+        from table_rule import read_ruled_table
     except ModuleNotFoundError:
         # The archive has no room for DuckDB.
         return {name: {"tables": [], "notes": [], "problem": "not_installed"} for name in names}
+    if rule is not None:
+        return {name: read_ruled_table(name, name, rule) for name in names}
     return {name: read_tables(name, name) for name in names}
 
 

@@ -93,8 +93,8 @@ def _write_table(source, table_name):
         return described | {"columns": [], "parquet": ""}
     with open_engine() as engine:
         _fill_engine(engine, table.names, columns, cells_by_column)
-        parquet = _write_parquet(engine)
-        facts = _describe_columns(engine, table.names, [column.kind for column in columns])
+        parquet = write_parquet(engine)
+        facts = describe_columns(engine, table.names, [column.kind for column in columns])
     for fact, column in zip(facts, columns):
         fact |= {"readings": column.readings, "reason": column.reason}
     return described | {"columns": facts, "parquet": parquet}
@@ -136,7 +136,7 @@ def _fill_engine(engine, names, columns, cells_by_column):
     engine.unregister("texts")
 
 
-def _write_parquet(engine):
+def write_parquet(engine):
     """Writes the table `data` and returns the name of the file, which is the hash of its content."""
     engine.execute("COPY data TO 'table.parquet' (FORMAT parquet, COMPRESSION zstd)")
     if os.path.getsize("table.parquet") > MAX_PARQUET:
@@ -164,8 +164,8 @@ def _read_parquet(path, table_name):
                                  for name, kind in zip(map(quote_name, names), kinds))
             engine.execute(f"CREATE TABLE data AS SELECT {selected} FROM raw")
             [(rows,)] = engine.execute("SELECT count(*) FROM data").fetchall()
-            parquet = _write_parquet(engine)
-            facts = _describe_columns(engine, names, kinds)
+            parquet = write_parquet(engine)
+            facts = describe_columns(engine, names, kinds)
     except duckdb.OutOfMemoryException as error:
         raise Unreadable("too_large") from error
     except duckdb.Error as error:
@@ -186,7 +186,8 @@ def kind_of_type(sql_type):
 # Descriptions
 
 
-def _describe_columns(engine, names, kinds):
+def describe_columns(engine, names, kinds, sampled=()):
+    """Returns the facts of the columns of the table `data`; columns in `sampled` have samples of many values too."""
     [(rows,)] = engine.execute("SELECT count(*) FROM data").fetchall()
     described = []
     for place, (name, kind) in enumerate(zip(names, kinds)):
@@ -197,7 +198,7 @@ def _describe_columns(engine, names, kinds):
             f"SELECT count({column}), count(DISTINCT {column}), {limits} FROM data").fetchall()
         fact |= {"nulls": rows - filled, "distinct": distinct, "is_key": distinct == rows > 0,
                  "min": show_value(least), "max": show_value(most), "samples": []}
-        if 0 < distinct <= _SAMPLED_VALUES and place < _SAMPLED_COLUMNS:
+        if name in sampled or 0 < distinct <= _SAMPLED_VALUES and place < _SAMPLED_COLUMNS:
             samples = engine.execute(f"SELECT {column} FROM data WHERE {column} IS NOT NULL GROUP BY {column} "
                                      f"ORDER BY count(*) DESC, {column} LIMIT {_MAX_SAMPLES}").fetchall()
             fact["samples"] = [f"{show_value(sample)}"[:_MAX_SAMPLE] for (sample,) in samples]

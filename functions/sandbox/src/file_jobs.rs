@@ -26,7 +26,7 @@ pub(crate) fn split_job(job: SandboxJob) -> SplitJob {
     let names = match &job.work {
         SandboxWork::Look { names, .. }
         | SandboxWork::Scale { names, .. }
-        | SandboxWork::ReadTables { names }
+        | SandboxWork::ReadTables { names, .. }
             if names.len() > 1 =>
         {
             names.clone()
@@ -46,7 +46,7 @@ pub(crate) fn split_job(job: SandboxJob) -> SplitJob {
         let mut work = work.clone();
         if let SandboxWork::Look { names, .. }
         | SandboxWork::Scale { names, .. }
-        | SandboxWork::ReadTables { names } = &mut work
+        | SandboxWork::ReadTables { names, .. } = &mut work
         {
             *names = vec![name.clone()];
         }

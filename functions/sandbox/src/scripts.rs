@@ -66,6 +66,7 @@ const SCRIPTS: &[(&str, &str)] = scripts!(
     "style.mplstyle",
     "table_files.py",
     "table_layout.py",
+    "table_rule.py",
     "tables.py",
     "text_encoding.py",
     "words.py",

@@ -27,14 +27,25 @@ pub struct AgentFile<'a> {
 pub(crate) struct FileParts {
     /// The front matter, with an empty first line for the opening fence, so that its lines match the file's.
     pub(crate) front_matter: String,
+    /// The line that closes the front matter.
+    pub(crate) end_line: usize,
     /// The prompt, without surrounding white space.
     pub(crate) prompt: String,
     /// The first line of the prompt in the file.
     pub(crate) prompt_line: usize,
 }
 
-/// Splits a file into its parts.
+/// Splits a file into its parts, of which none is empty.
 pub(crate) fn split_file(text: &str) -> Result<FileParts, Fault> {
+    let parts = split_parts(text)?;
+    if parts.prompt.is_empty() {
+        return Err(Fault::new(parts.end_line, "no prompt follows the front matter"));
+    }
+    Ok(parts)
+}
+
+/// Splits a file into its parts, of which the second may be empty.
+pub(crate) fn split_parts(text: &str) -> Result<FileParts, Fault> {
     if text.len() > MAX_FILE {
         let rule = format!("the file has {} bytes: the limit is {MAX_FILE}", text.len());
         return Err(Fault::new(1, rule));
@@ -54,11 +65,9 @@ pub(crate) fn split_file(text: &str) -> Result<FileParts, Fault> {
             let prompt = body.trim();
             let before = body.len() - body.trim_start().len();
             let blank_lines = body.get(..before).unwrap_or_default().matches('\n').count();
-            if prompt.is_empty() {
-                return Err(Fault::new(end, "no prompt follows the front matter"));
-            }
+            let prompt = prompt.to_owned();
             let prompt_line = end + 1 + blank_lines;
-            return Ok(FileParts { front_matter, prompt: prompt.to_owned(), prompt_line });
+            return Ok(FileParts { front_matter, end_line: end, prompt, prompt_line });
         }
         front_matter.push_str(line);
     }

@@ -1,6 +1,8 @@
 //! Agent files: Markdown with YAML front matter, as coding agents use them. The files are read and checked at
 //! the start. A fault therefore causes a message with file and line, never a failed run.
 //!
+//! [`read_table`] parses the file of a table.
+//!
 //! [`read_workflow`] parses the file of a workflow, and [`check_workflows`] checks workflows with the agents.
 //!
 //! [`read_agent`] parses one file; [`check_agents`] checks all files together. [`check_arguments`] and
@@ -20,6 +22,7 @@ mod replacement;
 mod review;
 mod schema;
 mod shipped;
+mod table_file;
 mod template;
 mod template_words;
 mod tool_rules;
@@ -37,5 +40,6 @@ pub use schema::{
     ParameterViolation, check_answer, check_arguments, fill_arguments, find_parameter_violation,
 };
 pub use shipped::shipped_agents;
+pub use table_file::{DATA_ENDINGS, DescribedColumn, TableFile, read_table};
 pub use template::MAX_PROMPT;
 pub use workflow::{ReadWorkflow, check_workflows, read_workflow};

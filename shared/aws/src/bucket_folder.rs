@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use djinn_core::id::sha256_hex;
 use djinn_runtime::port::text_folder::{
-    FolderText, ListedText, MANIFEST, MAX_MANIFEST, TextFolder, TextFolderError, max_text,
-    parse_manifest,
+    FolderText, ListedText, MANIFEST, MAX_DATA, MAX_MANIFEST, TextFolder, TextFolderError, is_data,
+    max_text, parse_manifest,
 };
 use djinn_runtime::port::tool::BoxFuture;
 use futures::{StreamExt as _, stream};
@@ -21,10 +21,13 @@ use crate::store::AwsStore;
 
 pub use prefix::InvalidPrefix;
 use prefix::parse_prefix;
-use small::{ReadFailure, SmallObject, read_small};
+use small::{MAX_WAIT, ReadFailure, SmallObject, read_small};
 
 /// Maximum time for all texts of a read. Later texts are read by the next read.
 const MAX_TEXTS_WAIT: Duration = Duration::from_millis(2_500);
+
+/// Maximum time for a file with data.
+const MAX_DATA_WAIT: Duration = Duration::from_secs(15);
 
 /// The texts under a prefix of the bucket. The manifest is revalidated by `ETag`, and a text is read if its
 /// hash is new.
@@ -92,7 +95,7 @@ impl BucketFolder {
         texts: &mut BTreeMap<String, Arc<str>>,
     ) -> BTreeMap<String, String> {
         let mut problems = BTreeMap::new();
-        let is_new = |file: &&ListedText| !texts.contains_key(&file.sha256);
+        let is_new = |file: &&ListedText| !is_data(&file.name) && !texts.contains_key(&file.sha256);
         let new: Vec<ListedText> = entries.iter().filter(is_new).cloned().collect();
         let results = new.into_iter().map(|file| async move {
             let text = self.read_text(&file).await;
@@ -140,7 +143,7 @@ impl BucketFolder {
         etag: Option<&str>,
         most: usize,
     ) -> Result<SmallObject, ReadFailure> {
-        read_small(&self.store, &format!("{}{name}", self.prefix), etag, most).await
+        read_small(&self.store, &format!("{}{name}", self.prefix), etag, most, MAX_WAIT).await
     }
 }
 
@@ -160,10 +163,25 @@ impl TextFolder for BucketFolder {
             let texts = entries.into_iter().map(|ListedText { name, sha256 }| {
                 let unreachable = || ReadFailure::Unreachable.to_sentence();
                 let problem = || problems.remove(&name).unwrap_or_else(unreachable);
-                let text = texts.get(&sha256).cloned().ok_or_else(problem);
+                let text = if is_data(&name) {
+                    Ok(sha256.into())
+                } else {
+                    texts.get(&sha256).cloned().ok_or_else(problem)
+                };
                 FolderText { name, text }
             });
             Ok(texts.collect())
+        })
+    }
+
+    fn read_data<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Vec<u8>, TextFolderError>> {
+        Box::pin(async move {
+            let key = format!("{}{name}", self.prefix);
+            let result = read_small(&self.store, &key, None, MAX_DATA, MAX_DATA_WAIT).await;
+            let object = result.map_err(|failure| {
+                TextFolderError(format!("{}/{name} {}", self.path(), failure.to_sentence()))
+            })?;
+            Ok(object.bytes)
         })
     }
 }

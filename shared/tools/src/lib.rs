@@ -25,6 +25,8 @@ pub mod render_tool;
 pub mod schema;
 mod search_state;
 pub mod search_tool;
+pub mod table_catalog;
+pub mod table_files;
 mod table_state;
 pub mod table_tool;
 pub mod tool_files;

@@ -4,9 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use djinn_core::id::sha256_hex;
 pub use djinn_runtime::port::text_folder::{FOLDERS, MANIFEST, README, SERVERS_LOCK};
 use djinn_runtime::port::text_folder::{
-    FolderLayout, FolderText, MAX_LISTED, TextFolder, TextFolderError, check_name, max_text,
+    FolderLayout, FolderText, MAX_DATA, MAX_LISTED, TextFolder, TextFolderError, check_name,
+    is_data, max_text,
 };
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_settings::FILE_NAME;
@@ -122,6 +124,7 @@ impl LocalFolder {
         let texts = names.into_iter().take(MAX_LISTED).filter_map(|name| {
             let text = match check_name(&name) {
                 // A file being replaced exists at the next read.
+                Ok(()) if is_data(&name) => hash_data(&self.0.join(&name))?,
                 Ok(()) => read_text(&self.0.join(&name), max_text(&name))?,
                 Err(rule) => Err(rule),
             };
@@ -137,7 +140,7 @@ fn place_of(folder: &FolderLayout) -> String {
 }
 
 fn is_text(folder: &FolderLayout, name: &str) -> bool {
-    if name == SERVERS_LOCK {
+    if name == SERVERS_LOCK || is_data(name) {
         return true;
     }
     name.strip_suffix(folder.ending).is_some_and(|name| name.ends_with('.'))
@@ -183,6 +186,36 @@ impl TextFolder for LocalFolder {
             let result = tokio::task::spawn_blocking(move || folder.read_now()).await;
             result.unwrap_or_else(|error| Err(TextFolderError(error.to_string())))
         })
+    }
+
+    fn read_data<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Vec<u8>, TextFolderError>> {
+        Box::pin(async move {
+            let path = self.0.join(name);
+            let shown_path = path.display().to_string();
+            let problem = |problem: &str| TextFolderError(format!("{shown_path} {problem}"));
+            let content = tokio::task::spawn_blocking(move || std::fs::read(path)).await;
+            match content.unwrap_or_else(|error| Err(io::Error::other(error))) {
+                Ok(content) if content.len() > MAX_DATA => Err(problem(&too_large())),
+                Ok(content) => Ok(content),
+                Err(error) => Err(problem(&format!("cannot be read: {error}"))),
+            }
+        })
+    }
+}
+
+fn too_large() -> String {
+    format!("has more than {MAX_DATA} bytes: make it smaller")
+}
+
+/// Returns the hash of a file's content, or an error message; `None` if the file does not exist.
+fn hash_data(path: &Path) -> Option<Result<Arc<str>, String>> {
+    if std::fs::metadata(path).is_ok_and(|file| file.len() > MAX_DATA as u64) {
+        return Some(Err(too_large()));
+    }
+    match std::fs::read(path) {
+        Ok(content) => Some(Ok(sha256_hex(&content).into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(Err(format!("cannot be read: {error}"))),
     }
 }
 

@@ -1,7 +1,8 @@
-//! The tables of a session's files, kept from one call to the next.
+//! The tables of a run, kept from one call to the next.
 
 use std::collections::BTreeSet;
 
+use djinn_agents::{DescribedColumn, TableFile};
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
 use djinn_core::tool::ToolState;
@@ -24,7 +25,8 @@ pub(crate) struct TableState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReadFile {
     pub(crate) name: FileName,
-    /// The key of the file's content: a rewritten file is read again.
+    /// The key of the file's content: a rewritten file is read again. Of a table of the deployment, the key for its
+    /// caller.
     pub(crate) object: String,
     pub(crate) tables: Vec<StoredTable>,
     pub(crate) notes: Vec<TableNote>,
@@ -39,6 +41,52 @@ pub(crate) struct StoredTable {
     pub(crate) name: String,
     pub(crate) table: FileTable,
     pub(crate) data: ProductFile,
+    /// What the file of a table of the deployment says about it.
+    #[serde(default)]
+    pub(crate) words: Option<TableWords>,
+}
+
+/// What the file of a table says about it, for models.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TableWords {
+    pub(crate) title: String,
+    pub(crate) rules: String,
+    pub(crate) columns: Vec<ColumnWords>,
+}
+
+/// What the file of a table says about a column that is not hidden.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ColumnWords {
+    pub(crate) name: String,
+    /// The meaning and other names.
+    pub(crate) about: String,
+    pub(crate) is_always_shown: bool,
+}
+
+impl TableWords {
+    pub(crate) fn of(file: &TableFile) -> Self {
+        let words = |column: &DescribedColumn| ColumnWords {
+            name: column.name.clone(),
+            about: std::iter::once(column.about.as_str())
+                .filter(|about| !about.is_empty())
+                .chain(column.also.iter().map(String::as_str))
+                .collect::<Vec<_>>()
+                .join("; "),
+            is_always_shown: column.is_always_shown,
+        };
+        let columns = file.columns.iter().filter(|column| !column.is_hidden).map(words);
+        Self {
+            title: file.title.clone().unwrap_or_default(),
+            rules: file.rules.clone(),
+            columns: columns.collect(),
+        }
+    }
+
+    /// Returns the words about a column, whose name the file may write with other cases of letters.
+    pub(crate) fn find_column(&self, name: &str) -> Option<&ColumnWords> {
+        let name = name.to_lowercase();
+        self.columns.iter().find(|column| column.name.to_lowercase() == name)
+    }
 }
 
 impl TableState {
@@ -115,6 +163,7 @@ mod tests {
             name: String::new(),
             table: FileTable { table: name.to_owned(), ..FileTable::default() },
             data: data.clone(),
+            words: None,
         };
         let file = |names: &[&str]| ReadFile {
             name: FileName::new("a.csv").unwrap(),

@@ -1,4 +1,4 @@
-//! `find_tables`: the tables in the files of a session, read by the sandbox.
+//! `find_tables`: the tables of the deployment and in the files of a session, read by the sandbox.
 
 use std::sync::Arc;
 
@@ -6,19 +6,20 @@ use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput};
-use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::sandbox::table::{FileTable, TableColumn, TableNote, TablesValue};
-use djinn_runtime::port::sandbox::{Sandbox, SandboxFile, SandboxJob, SandboxWork};
+use djinn_runtime::port::sandbox::{Sandbox, SandboxJob, SandboxWork};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
+use djinn_runtime::port::{StoreError, UserKey};
 use djinn_runtime::prompt::{self, Prompts};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, render_error};
+use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, job_context, render_error};
 use crate::python_tool::sandbox_policy;
-use crate::table_state::{ReadFile, StoredTable, TABLE_TOOL, TableState};
+use crate::table_catalog::{CatalogTable, TableCatalog};
+use crate::table_state::{ReadFile, StoredTable, TABLE_TOOL, TableState, TableWords};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Maximum number of files read in one call.
@@ -32,11 +33,12 @@ const MAX_VALUES: usize = 200;
 /// The media type of Parquet.
 const PARQUET: &str = "application/vnd.apache.parquet";
 
-/// A tool that shows the tables in the files known to the run. Each file is read once, and again after a change.
+/// A tool that shows the tables of the deployment, and those in the files known to the run. Each file is read once, and again after a change.
 pub struct TableTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
     sandbox: Arc<dyn Sandbox>,
+    catalog: Arc<TableCatalog>,
 }
 
 /// The arguments of a call. `prompts/` contains the descriptions for the model.
@@ -46,10 +48,43 @@ pub struct TableArguments {
 }
 
 impl<F: Files + Send + Sync> TableTool<F> {
-    /// Creates the tool: reads files from `files`, and their tables in `sandbox`.
+    /// Creates the tool: reads files from `files` and tables of the deployment from `catalog`, both in `sandbox`.
     #[must_use]
-    pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
-        Self { files, prompts, sandbox }
+    pub fn new(
+        files: Arc<F>,
+        prompts: Arc<Prompts>,
+        sandbox: Arc<dyn Sandbox>,
+        catalog: Arc<TableCatalog>,
+    ) -> Self {
+        Self { files, prompts, sandbox, catalog }
+    }
+
+    /// Reads a table of the deployment for the caller, and stores its data.
+    async fn read_catalog_table(
+        &self,
+        context: &ToolContext,
+        table: &CatalogTable,
+        user: &UserKey,
+    ) -> Result<ReadFile, ToolError> {
+        let job = job_context(context);
+        let read = self.catalog.read_table(&*self.sandbox, &job, table, user).await;
+        let read = read.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
+        let name = FileName::new(&table.file.source).map_err(|_| self.unavailable(context))?;
+        let mut tables = Vec::new();
+        if let Some((description, content)) = &read.table {
+            let data_name = FileName::new(&description.parquet);
+            let data_name = data_name.map_err(|_| self.unavailable(context))?;
+            let data = self.store_data(context, data_name, content).await;
+            tables.push(StoredTable {
+                name: description.table.clone(),
+                table: description.clone(),
+                data: data.map_err(|_| self.unavailable(context))?,
+                words: Some(TableWords::of(&table.file)),
+            });
+        }
+        let object = table.key_for(user);
+        let (notes, problem) = (read.notes.clone(), read.problem.clone());
+        Ok(ReadFile { name, object, tables, notes, problem })
     }
 
     /// Returns the files that may hold tables: those named by `task` first, then the newest.
@@ -79,7 +114,7 @@ impl<F: Files + Send + Sync> TableTool<F> {
         if names.is_empty() {
             return Ok((Vec::new(), left_behind));
         }
-        let work = SandboxWork::ReadTables { names: names.clone() };
+        let work = SandboxWork::ReadTables { names: names.clone(), rule: None };
         let job = SandboxJob { work, files, state: Vec::new() };
         let answer = sandbox.run_job(&job_context, job).await;
         let mut answer =
@@ -89,15 +124,16 @@ impl<F: Files + Send + Sync> TableTool<F> {
             let value = answer.value.get_mut(file.name.as_str()).map(Value::take);
             let value = value.and_then(|value| serde_json::from_value(value).ok());
             let broken = || TablesValue { problem: "broken".to_owned(), ..TablesValue::default() };
-            let TablesValue { tables, notes, problem } = value.unwrap_or_else(broken);
+            let TablesValue { tables, notes, problem, .. } = value.unwrap_or_else(broken);
             let mut stored_tables = Vec::new();
             for table in tables {
                 let product =
                     answer.products.iter().find(|file| file.name.as_str() == table.parquet);
                 let Some(product) = product else { continue };
-                let data = self.store_data(context, product).await;
+                let data = self.store_data(context, product.name.clone(), &product.content).await;
                 let data = data.map_err(|_| self.unavailable(context))?;
-                stored_tables.push(StoredTable { name: table.table.clone(), table, data });
+                let name = table.table.clone();
+                stored_tables.push(StoredTable { name, table, data, words: None });
             }
             let (name, object) = (file.name, file.object);
             read_files.push(ReadFile { name, object, tables: stored_tables, notes, problem });
@@ -108,17 +144,18 @@ impl<F: Files + Send + Sync> TableTool<F> {
     async fn store_data(
         &self,
         context: &ToolContext,
-        product: &SandboxFile,
+        name: FileName,
+        content: &[u8],
     ) -> Result<ProductFile, StoreError> {
         let new = NewFile {
-            name: product.name.clone(),
+            name,
             description: String::new(),
             internal: true,
             media_type: PARQUET.to_owned(),
             uploaded: false,
             writer: context.user.clone(),
         };
-        self.files.write_file(&context.session, &new, &product.content).await
+        self.files.write_file(&context.session, &new, content).await
     }
 
     fn unavailable(&self, context: &ToolContext) -> ToolError {
@@ -130,9 +167,14 @@ impl<F: Files + Send + Sync> TableTool<F> {
             file.tables.iter().map(|stored| {
                 let notes = file.notes.iter().chain(&stored.table.notes);
                 let notes = notes.map(|note| self.render_note(language, note));
+                let words = stored.words.as_ref();
                 json!({
                     "name": stored.name, "source": describe_source(&file.name, &stored.table),
-                    "rows": stored.table.rows, "columns": describe_columns(&stored.table.columns),
+                    "title": words.map_or("", |words| &words.title),
+                    "rules": words.map_or("", |words| &words.rules),
+                    "has_words": words.is_some_and(|words| !words.columns.is_empty()),
+                    "rows": stored.table.rows,
+                    "columns": describe_columns(&stored.table.columns, words),
                     "notes": notes.collect::<Vec<_>>().join("\n"),
                 })
             })
@@ -180,14 +222,31 @@ impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
         let task = arguments.task.unwrap_or_default();
         let candidates = self.list_candidates(context, &task).await;
         let candidates = candidates.map_err(|_| self.unavailable(context))?;
+        let user = UserKey { tenant: context.session.tenant.clone(), user: context.user.clone() };
+        let catalog_tables = self.catalog.list_tables(&user);
+        let keys: Vec<String> = catalog_tables.iter().map(|table| table.key_for(&user)).collect();
+        // The tables of the deployment come first, so that their names stay.
+        let objects = keys.iter().map(String::as_str);
+        let objects = objects.chain(candidates.iter().map(|file| file.object.as_str()));
+        let objects: Vec<&str> = objects.collect();
         let mut state = TableState::load(self.files.as_ref(), context).await;
-        state.files.retain(|read| candidates.iter().any(|file| file.object == read.object));
-        let is_known =
-            |file: &ProductFile| state.files.iter().any(|read| read.object == file.object);
-        let unread = candidates.iter().filter(|file| !is_known(file)).cloned().collect();
+        state.files.retain(|read| objects.contains(&read.object.as_str()));
+        let is_known = |object: &str| state.files.iter().any(|read| read.object == object);
+        let unread =
+            candidates.iter().filter(|file| !is_known(&file.object)).cloned().collect::<Vec<_>>();
+        let new_tables: Vec<&CatalogTable> = catalog_tables
+            .iter()
+            .zip(&keys)
+            .filter(|(_, key)| !is_known(key))
+            .map(|(table, _)| table)
+            .collect();
+        for table in new_tables {
+            let read = self.read_catalog_table(context, table, &user).await?;
+            state.files.push(read);
+        }
         let (read_files, left_behind) = self.read_files(context, unread).await?;
         state.files.extend(read_files);
-        let place = |read: &ReadFile| candidates.iter().position(|file| file.object == read.object);
+        let place = |read: &ReadFile| objects.iter().position(|object| *object == read.object);
         state.files.sort_by_key(place);
         state.name_tables();
         let kept = state.keep(self.files.as_ref(), context).await;
@@ -212,8 +271,14 @@ fn describe_source(name: &FileName, table: &FileTable) -> String {
     }
 }
 
-/// Returns a line of a Markdown table for each column.
-fn describe_columns(columns: &[TableColumn]) -> String {
+/// Returns a line of a Markdown table for each column, with what the table's file says about the column.
+fn describe_columns(columns: &[TableColumn], words: Option<&TableWords>) -> String {
+    let find_words = |column: &TableColumn| words.and_then(|words| words.find_column(&column.name));
+    let mut shown: Vec<&TableColumn> = columns.iter().collect();
+    if columns.len() > MAX_COLUMNS {
+        shown.sort_by_key(|column| !find_words(column).is_some_and(|words| words.is_always_shown));
+    }
+    let has_words = words.is_some_and(|words| !words.columns.is_empty());
     let line = |column: &TableColumn| {
         let TableColumn { name, kind, samples, min, max, readings, is_key, .. } = column;
         let mut kind = kind.clone();
@@ -223,9 +288,11 @@ fn describe_columns(columns: &[TableColumn]) -> String {
         let range = (!min.is_null()).then(|| format!("{} … {}", show(min), show(max)));
         let values = range.unwrap_or_else(|| samples.join(", "));
         let values: String = values.chars().take(MAX_VALUES).collect();
-        format!("| {} | {kind} | {} |", escape_cell(name), escape_cell(&values))
+        let about = find_words(column).map_or("", |words| &words.about);
+        let about = if has_words { format!(" {} |", escape_cell(about)) } else { String::new() };
+        format!("| {} | {kind} | {} |{about}", escape_cell(name), escape_cell(&values))
     };
-    let mut lines: Vec<String> = columns.iter().take(MAX_COLUMNS).map(line).collect();
+    let mut lines: Vec<String> = shown.into_iter().take(MAX_COLUMNS).map(line).collect();
     if columns.len() > MAX_COLUMNS {
         lines.push(format!("| … | | {} |", columns.len() - MAX_COLUMNS));
     }

@@ -16,6 +16,7 @@ use djinn_settings::{InvalidSetting, PREFIX};
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::local_folder::LocalFolder;
 use djinn_tools::prompt_files::PromptFiles;
+use djinn_tools::table_files::TableFiles;
 use djinn_tools::tool_files::ToolFiles;
 use djinn_tools::workflow_files::WorkflowFiles;
 
@@ -65,7 +66,9 @@ pub fn check_folder(
     }));
     let workflows = WorkflowFiles::default().read(&path, &texts, &reading.agents);
     let (_, in_prompts) = PromptFiles::default().read(&path, &texts);
+    let tables = TableFiles::default().read(&path, &texts);
     let in_files = reading.problems.into_iter().chain(in_prompts).chain(workflows.problems);
+    let in_files = in_files.chain(tables.problems);
     problems.extend(in_files.map(|problem| problem.to_string()));
     let manifest = match list_texts(&texts) {
         Ok(manifest) if problems.is_empty() => manifest,

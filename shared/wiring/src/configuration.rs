@@ -23,6 +23,8 @@ use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::content_checker::parse_content_policy;
 use djinn_tools::outside_tool::{OutsidePorts, OutsideTool};
 use djinn_tools::prompt_files::PromptFiles;
+use djinn_tools::table_catalog::TableCatalog;
+use djinn_tools::table_files::TableFiles;
 use djinn_tools::tool_files::ToolFiles;
 use djinn_tools::workflow_files::WorkflowFiles;
 
@@ -77,6 +79,8 @@ pub(crate) struct LiveConfiguration {
     prompts: Arc<Prompts>,
     /// The ports of the tools that are files.
     tool_ports: Arc<OutsidePorts<AwsStore>>,
+    /// The tables of the tools, updated to the current state.
+    tables: Arc<TableCatalog>,
     /// The start of the last read, Unix milliseconds. The first caller after the interval reads, while others
     /// wait.
     read_at_ms: tokio::sync::Mutex<Option<i64>>,
@@ -94,6 +98,7 @@ struct ReadFiles {
     agents: AgentFiles,
     prompts: PromptFiles,
     workflows: WorkflowFiles,
+    tables: TableFiles,
     /// The problems in the texts, as sentences.
     problems: Vec<String>,
 }
@@ -111,6 +116,7 @@ pub(crate) struct FirstConfiguration {
     pub(crate) model: Arc<AwsModels>,
     pub(crate) agents: Arc<[Arc<dyn Tool>]>,
     pub(crate) tool_ports: OutsidePorts<AwsStore>,
+    pub(crate) tables: Arc<TableCatalog>,
 }
 
 impl LiveConfiguration {
@@ -122,7 +128,7 @@ impl LiveConfiguration {
         tools: BTreeSet<String>,
         first: FirstConfiguration,
     ) -> Self {
-        let FirstConfiguration { prompts, model, agents, tool_ports } = first;
+        let FirstConfiguration { prompts, model, agents, tool_ports, tables } = first;
         let current = Configuration {
             prompts: Arc::new(prompts.snapshot()),
             model,
@@ -138,6 +144,7 @@ impl LiveConfiguration {
             agents: AgentFiles::new(tools),
             prompts: PromptFiles::default(),
             workflows: WorkflowFiles::default(),
+            tables: TableFiles::default(),
             problems: Vec::new(),
         };
         Self {
@@ -146,6 +153,7 @@ impl LiveConfiguration {
             check,
             prompts,
             tool_ports: Arc::new(tool_ports),
+            tables,
             read_at_ms: tokio::sync::Mutex::default(),
             files: std::sync::Mutex::new(files),
             current: RwLock::new(Arc::new(current)),
@@ -247,7 +255,10 @@ impl LiveConfiguration {
             None => now.model.with_prompts(Arc::clone(&self.prompts)),
         };
         now.model = Arc::new(model.with_prompts(Arc::clone(&now.prompts)));
+        let tables = files.tables.read(folder, texts);
+        self.tables.replace(self.folder.files(), tables.tables);
         let in_files = reading.problems.into_iter().chain(in_prompts).chain(workflows.problems);
+        let in_files = in_files.chain(tables.problems);
         problems.extend(in_files.map(|problem| problem.to_string()));
         problems
     }

@@ -51,6 +51,11 @@ impl ConfigurationFolder {
         &self.path
     }
 
+    /// Returns the folder itself.
+    pub(crate) fn files(&self) -> Arc<dyn TextFolder> {
+        Arc::clone(&self.folder)
+    }
+
     /// Returns the texts at the start of a process; `None` for a folder that is not read at the start.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use djinn_runtime::prompt::Prompts;
 use djinn_settings::table::runtime::LOCAL;
 use djinn_settings::table::tools::CODE_SANDBOX;
 use djinn_settings::{InvalidSetting, VarLookup};
+use djinn_tools::table_catalog::TableCatalog;
 use djinn_tools::{RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 
 use crate::own_tools::own_tools;
@@ -49,6 +50,8 @@ pub struct ToolParts<'a> {
     pub sandbox: Arc<dyn Sandbox>,
     /// The gateway for web pages and search engines.
     pub outside: Arc<dyn Outside>,
+    /// The tables of the configuration folder.
+    pub tables: Arc<TableCatalog>,
 }
 
 /// The reason for rejecting a deployment's tools. The text includes the remedy.
@@ -183,6 +186,7 @@ impl Djinn {
             secrets: aws.secrets(),
             sandbox: aws.sandbox().map_or_else(|| self.sandbox(), |sandbox| Arc::new(sandbox)),
             outside: self.make_outside(aws),
+            tables: Arc::default(),
         }
     }
 }

@@ -30,6 +30,7 @@ use djinn_settings::table::tools::OFFERED_AGENTS;
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::agent_tool::AgentTool;
 use djinn_tools::outside_tool::OutsidePorts;
+use djinn_tools::table_catalog::TableCatalog;
 
 pub use check::{CheckedFolder, check_folder};
 use configuration::{FirstConfiguration, LiveConfiguration, read_offered_agents};
@@ -93,7 +94,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
     invoker: I,
 ) -> Result<AwsWorld<A, I>, WiringError> {
     let Some(folder) = ConfigurationFolder::open(variables, &aws.store())? else {
-        let mut world = build_configured(djinn, variables, aws, alarms, invoker)?;
+        let (mut world, _) = build_configured(djinn, variables, aws, alarms, invoker)?;
         world.tools = with_own_agents(world.tools)?;
         return Ok(world);
     };
@@ -105,7 +106,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
     })?;
     let document = Arc::new(document);
     let layered = folder.layer(Arc::clone(&document));
-    let mut world = build_configured(djinn, &layered, aws, alarms, invoker)
+    let (mut world, tables) = build_configured(djinn, &layered, aws, alarms, invoker)
         .map_err(|error| ConfigurationFolder::locate(&document, error))?;
     let first = FirstConfiguration {
         prompts: Arc::clone(&world.prompts),
@@ -117,6 +118,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
             prompts: Arc::clone(&world.prompts),
             gone: Arc::default(),
         },
+        tables,
     };
     let tools = world.tools.own_tool_names();
     let live = LiveConfiguration::new(folder, aws.secrets(), djinn.settings_check(), tools, first);
@@ -146,14 +148,15 @@ fn with_own_agents(tools: Toolbox) -> Result<Toolbox, InvalidSetting> {
     }
 }
 
-/// Builds a world without a configuration folder, with our modes and our reviewer as its agents.
+/// Builds a world without a configuration folder, with our modes and our reviewer as its agents, and its tables, of
+/// which there are none.
 fn build_configured<A: Alarms, I: Invoker>(
     djinn: &Djinn,
     variables: &Variables,
     aws: &Aws,
     alarms: A,
     invoker: I,
-) -> Result<AwsWorld<A, I>, WiringError> {
+) -> Result<(AwsWorld<A, I>, Arc<TableCatalog>), WiringError> {
     let var = &**variables;
     let prompts = Arc::new(Prompts::default());
     let models = djinn_model::Settings::from_vars(var)?;
@@ -165,7 +168,8 @@ fn build_configured<A: Alarms, I: Invoker>(
     let tools = djinn.build_toolbox(&parts)?.with_sources_fresh(settings.tool_sources_fresh);
     let agents = AgentTool::list_always_shipped();
     let agents = agents.into_iter().map(|agent| Arc::new(agent) as Arc<dyn Tool>).collect();
-    Ok(World {
+    let tables = Arc::clone(&parts.tables);
+    let world = World {
         tools: tools.with_agents(agents).with_offered_agents(read_offered_agents(var)),
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
         sandbox: parts.sandbox,
@@ -181,5 +185,6 @@ fn build_configured<A: Alarms, I: Invoker>(
         shutdown: Shutdown::default(),
         rate_limits: RateLimits::default(),
         configuration: None,
-    })
+    };
+    Ok((world, tables))
 }

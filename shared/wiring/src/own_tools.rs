@@ -15,6 +15,7 @@ use djinn_tools::python_tool::PythonTool;
 use djinn_tools::query_tool::QueryTool;
 use djinn_tools::render_tool::RenderTool;
 use djinn_tools::search_tool::SearchTool;
+use djinn_tools::table_catalog::TableCatalog;
 use djinn_tools::table_tool::TableTool;
 use djinn_tools::{ToolAdapter, TypedTool};
 
@@ -26,6 +27,7 @@ struct Ports {
     prompts: Arc<Prompts>,
     sandbox: Arc<dyn Sandbox>,
     outside: Arc<dyn Outside>,
+    tables: Arc<TableCatalog>,
 }
 
 /// Returns the factories of our tools.
@@ -38,7 +40,7 @@ pub(crate) fn own_tools() -> Vec<ToolFactory> {
         factory(|ports| RenderTool::new(ports.files, ports.prompts, ports.sandbox)),
         factory(|ports| FetchTool::new(ports.outside, ports.sandbox, ports.prompts)),
         factory(|ports| SearchTool::new(ports.files, ports.outside, ports.sandbox, ports.prompts)),
-        factory(|ports| TableTool::new(ports.files, ports.prompts, ports.sandbox)),
+        factory(|ports| TableTool::new(ports.files, ports.prompts, ports.sandbox, ports.tables)),
         factory(|ports| QueryTool::new(ports.files, ports.prompts, ports.sandbox)),
         factory(|ports| CiteTool::new(ports.files, ports.prompts)),
     ]
@@ -52,6 +54,7 @@ fn factory<T: TypedTool + 'static>(
         let prompts = Arc::clone(&parts.prompts);
         let sandbox = Arc::clone(&parts.sandbox);
         let outside = Arc::clone(&parts.outside);
-        Ok(Arc::new(ToolAdapter::new(make(Ports { files, prompts, sandbox, outside }))))
+        let tables = Arc::clone(&parts.tables);
+        Ok(Arc::new(ToolAdapter::new(make(Ports { files, prompts, sandbox, outside, tables }))))
     })
 }

@@ -1,5 +1,7 @@
 //! Questions over tables: a file becomes a table, SQL answers, and its rows are the run's answer.
 
+use std::path::Path;
+
 use super::*;
 
 /// A title, a total, a decimal mark in quotes, and months as people write them.
@@ -97,4 +99,63 @@ async fn without_tables_the_model_is_told_so() {
     let ended = ask(&world).await.last().unwrap().json();
     assert_eq!(ended["answer"], "There is no table. Add a file.");
     assert!(world.model.requests()[0].text().contains("There are no tables."));
+}
+
+/// The configuration folder with a table over `orders.csv`, of whose rows a caller has its own.
+fn write_table(folder: &Path) {
+    let tables = folder.join("tables");
+    std::fs::create_dir_all(&tables).unwrap();
+    let text = "---\nname: sales\ntitle: Sales of the shop\nsource: orders.csv\n\
+        rows: owner = {user} AND {tenant} = 'local'\ncolumns:\n\
+        \x20 amount: {about: Sum of the order, also: [turnover]}\n  cost: {hide: true}\n---\n\
+        The year ends in June.\n";
+    std::fs::write(tables.join("sales.md"), text).unwrap();
+    let foreign = "---\nname: secret\nsource: orders.csv\ntenants: [acme]\n---\n";
+    std::fs::write(tables.join("secret.md"), foreign).unwrap();
+    let orders =
+        "owner,region,amount,cost\nyou,East,10,99001\nyou,West,5,99002\nann,North,700,99003\n";
+    std::fs::write(tables.join("orders.csv"), orders).unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn table_of_the_deployment_has_no_hidden_columns_and_no_rows_of_others() {
+    let scratch = TempDir::new().unwrap();
+    let folder = TempDir::new().unwrap();
+    write_table(folder.path());
+    let sandbox = open_sandbox(&scratch);
+    let config = folder.path().display().to_string();
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_CONFIG", config));
+        options.djinn = Djinn::new().with_sandbox(sandbox);
+    });
+    let world = world.await;
+    world.upload("s1", "sales.csv", ORDERS).await;
+    at(&world.model, "")
+        .call("run_sql", queries("SELECT cost FROM sales"))
+        .then()
+        .call("run_sql", queries("SELECT * FROM secret"))
+        .then()
+        .call("run_sql", queries("SELECT * FROM sales ORDER BY amount"));
+    let frames = ask(&world).await;
+    let result =
+        |turn: u32| completed(&frames, &format!("t{turn}.c1.result"))[0].json()["result"].clone();
+    for (turn, words) in [(1, "There is no column `cost`"), (2, "There is no table `secret`")] {
+        assert!(result(turn)["detail"].as_str().unwrap().contains(words), "{}", result(turn));
+    }
+    let rows = &result(3)["view"]["results"][0]["rows"];
+    assert_eq!(rows, &json!([["you", "West", 5], ["you", "East", 10]]));
+    let requests = world.model.requests();
+    let text = requests[0].text();
+    for words in [
+        "# sales (Sales of the shop)",
+        "The year ends in June.",
+        "Sum of the order; turnover",
+        "# sales_2\n",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    for words in ["99001", "700", "North", "| cost", "# secret"] {
+        assert!(requests.iter().all(|request| !request.text().contains(words)), "{words}");
+    }
 }

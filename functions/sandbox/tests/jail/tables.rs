@@ -14,7 +14,7 @@ const ORDERS: &str =
 
 async fn read(sandbox: &TestSandbox, files: Vec<SandboxFile>) -> Vec<(TablesValue, usize)> {
     let names: Vec<FileName> = files.iter().map(|file| file.name.clone()).collect();
-    let work = SandboxWork::ReadTables { names: names.clone() };
+    let work = SandboxWork::ReadTables { names: names.clone(), rule: None };
     let answer = sandbox.run(SandboxJob { work, files, state: Vec::new() }).await;
     assert_eq!(answer.end, JobEnd::Done, "{answer:?}");
     let value = |name: &FileName| {
@@ -63,7 +63,7 @@ const QUERIES: &[(&str, &str)] = &[
 async fn queries_run_within_all_walls() {
     for sandbox in sandboxes() {
         let name = FileName::new("订单.csv").unwrap();
-        let work = SandboxWork::ReadTables { names: vec![name.clone()] };
+        let work = SandboxWork::ReadTables { names: vec![name.clone()], rule: None };
         let files = vec![file("订单.csv", ORDERS)];
         let answer = sandbox.run(SandboxJob { work, files, state: Vec::new() }).await;
         let value = answer.value[name.as_str()].clone();

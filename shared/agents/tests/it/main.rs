@@ -14,6 +14,7 @@ mod arguments;
 mod broken;
 mod good;
 mod shipped;
+mod tables;
 mod together;
 mod workflows;
 

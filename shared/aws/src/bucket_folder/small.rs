@@ -1,4 +1,4 @@
-//! Reading an object of a few bytes.
+//! Reading an object with a limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
 use crate::store::AwsStore;
 
 /// Maximum time for one read, including all bytes. A source has time for two consecutive reads.
-const MAX_WAIT: Duration = Duration::from_secs(2);
+pub(super) const MAX_WAIT: Duration = Duration::from_secs(2);
 
-/// An object of a few bytes.
+/// An object that was read.
 pub(super) struct SmallObject {
     pub(super) etag: Option<String>,
     pub(super) bytes: Vec<u8>,
@@ -68,12 +68,13 @@ impl From<SdkError<GetObjectError>> for ReadFailure {
     }
 }
 
-/// Reads an object of at most `most` bytes, unless the `ETag` still matches.
+/// Reads an object of at most `most` bytes within `wait`, unless the `ETag` still matches.
 pub(super) async fn read_small(
     store: &AwsStore,
     key: &str,
     etag: Option<&str>,
     most: usize,
+    wait: Duration,
 ) -> Result<SmallObject, ReadFailure> {
     let client = store.clients.s3().await;
     let get = client.get_object().bucket(store.bucket()).key(key);
@@ -90,7 +91,7 @@ pub(super) async fn read_small(
         }
         Ok(SmallObject { etag: e_tag, bytes })
     };
-    let result = tokio::time::timeout(MAX_WAIT, result).await;
+    let result = tokio::time::timeout(wait, result).await;
     let result = result.unwrap_or(Err(ReadFailure::Unreachable));
     result.inspect_err(|failure| tracing::debug!(key, ?failure, "an object was not read"))
 }

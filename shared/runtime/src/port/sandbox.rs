@@ -15,7 +15,7 @@ use djinn_core::language::Language;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::table::{QueryTable, QueryText};
+use self::table::{QueryTable, QueryText, TableRule};
 pub use self::value::{BlockError, BlockValue, ExtractValue, LookValue, RenderValue, ScaleValue};
 use super::SessionKey;
 use super::payload::base64_bytes;
@@ -165,6 +165,9 @@ pub enum SandboxWork {
     ReadTables {
         /// The names of files of the job.
         names: Vec<FileName>,
+        /// The rule of a table of the deployment, for a job with one file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<Box<TableRule>>,
     },
     /// Runs queries over tables. Each result is a product, a CSV file. The value is a [`table::QueryValue`].
     Query {

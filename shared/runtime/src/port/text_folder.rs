@@ -6,8 +6,8 @@ mod manifest;
 use std::sync::Arc;
 
 pub use layout::{
-    AGENTS, FOLDERS, FolderLayout, MODES, PROMPTS, README, SERVERS, SERVERS_LOCK, TOOLS, WORKFLOWS,
-    check_name, split_language,
+    AGENTS, FOLDERS, FolderLayout, MODES, PROMPTS, README, SERVERS, SERVERS_LOCK, TABLES, TOOLS,
+    WORKFLOWS, check_name, is_data, split_language,
 };
 pub use manifest::{
     ListedText, MANIFEST, MAX_LISTED, MAX_MANIFEST, ManifestError, list_texts, parse_manifest,
@@ -22,6 +22,9 @@ const MAX_TEXT: usize = 64 * 1024;
 /// The maximum size of the [`SERVERS_LOCK`], in bytes.
 pub const MAX_LOCK: usize = 2 * 1024 * 1024;
 
+/// The maximum size of a file with data, in bytes.
+pub const MAX_DATA: usize = 20 * 1024 * 1024;
+
 /// Returns the maximum size of the text with this name, in bytes.
 #[must_use]
 pub fn max_text(name: &str) -> usize {
@@ -33,7 +36,8 @@ pub fn max_text(name: &str) -> usize {
 pub struct FolderText {
     /// The name below the configuration folder: `djinn.toml`, `agents/pricing.md`, `prompts/en/react/system.md`.
     pub name: String,
-    /// The whole text, or the problem: the rest of a sentence that begins with the text's path.
+    /// The whole text, or the problem: the rest of a sentence that begins with the text's path. Of a file with data,
+    /// the text is the SHA-256 of its content, in lower-case hex.
     pub text: Result<Arc<str>, String>,
 }
 
@@ -63,4 +67,7 @@ pub trait TextFolder: Send + Sync {
 
     /// Returns the current texts by name, unreadable texts included.
     fn read_texts(&self) -> BoxFuture<'_, Result<Vec<FolderText>, TextFolderError>>;
+
+    /// Returns the content of a file with data, at most [`MAX_DATA`] bytes.
+    fn read_data<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Vec<u8>, TextFolderError>>;
 }

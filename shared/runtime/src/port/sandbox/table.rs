@@ -14,8 +14,35 @@ pub struct TablesValue {
     /// Facts about the file that a reader must know.
     pub notes: Vec<TableNote>,
     /// The reason for missing tables: `too_large`, `too_many_columns`, `too_slow`, `encrypted`, `broken`,
-    /// `no_document`, `no_table`, `no_text` or `not_installed`; empty if there are tables.
+    /// `no_document`, `no_table`, `no_text`, `not_installed` or `broken_rule`; empty if there are tables.
     pub problem: String,
+    /// The problem with a rule, for operators.
+    pub detail: String,
+}
+
+/// The rule of a table of the deployment: the view over its file, and what a caller has of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableRule {
+    /// The name of the table in SQL.
+    pub table: String,
+    /// The name of the file with the data, from which `sql` has the names of its tables.
+    pub source: String,
+    /// The sheet of a workbook.
+    pub sheet: Option<String>,
+    /// The query of a view.
+    pub sql: Option<String>,
+    /// The condition for the caller's rows, with `{user}` and `{tenant}`.
+    pub rows: Option<String>,
+    /// The caller.
+    pub user: String,
+    /// The caller's tenant.
+    pub tenant: String,
+    /// The columns that no caller has.
+    pub hidden: Vec<String>,
+    /// The columns with samples even of many values.
+    pub sampled: Vec<String>,
+    /// All columns that must exist.
+    pub known: Vec<String>,
 }
 
 /// A table of a file.

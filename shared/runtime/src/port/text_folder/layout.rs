@@ -1,5 +1,6 @@
 //! The names of files in a configuration folder.
 
+use djinn_agents::DATA_ENDINGS;
 use djinn_core::language::Language;
 use djinn_settings::FILE_NAME;
 
@@ -23,6 +24,8 @@ pub struct FolderLayout {
     pub has_languages: bool,
     /// True if texts lie in groups below their language: `en/GROUP/NAME.md`.
     pub has_groups: bool,
+    /// The endings of files with data, which are no texts.
+    pub data_endings: &'static [&'static str],
 }
 
 /// The agents.
@@ -40,19 +43,28 @@ pub const SERVERS: FolderLayout = FolderLayout { name: "tools/servers", ..TOOLS 
 /// The file with the accepted tools of all servers.
 pub const SERVERS_LOCK: &str = "tools/servers.lock.json";
 
+/// The tables, with the files of their data.
+pub const TABLES: FolderLayout =
+    FolderLayout { name: "tables", has_languages: false, data_endings: &DATA_ENDINGS, ..TEXTS };
+
 /// The tools that are HTTP requests.
 pub const TOOLS: FolderLayout =
-    FolderLayout { name: "tools", ending: "toml", has_languages: false, has_groups: false };
+    FolderLayout { name: "tools", ending: "toml", has_languages: false, ..TEXTS };
 
 /// The workflows.
 pub const WORKFLOWS: FolderLayout = FolderLayout { name: "workflows", ending: "yaml", ..TEXTS };
 
 /// Markdown texts for both languages.
-const TEXTS: FolderLayout =
-    FolderLayout { name: "", ending: "md", has_languages: true, has_groups: false };
+const TEXTS: FolderLayout = FolderLayout {
+    name: "",
+    ending: "md",
+    has_languages: true,
+    has_groups: false,
+    data_endings: &[],
+};
 
 /// Every folder of a configuration folder, a folder within another after it.
-pub const FOLDERS: &[FolderLayout] = &[AGENTS, MODES, PROMPTS, TOOLS, SERVERS, WORKFLOWS];
+pub const FOLDERS: &[FolderLayout] = &[AGENTS, MODES, PROMPTS, TABLES, TOOLS, SERVERS, WORKFLOWS];
 
 impl FolderLayout {
     /// Returns the texts of this folder, each with its name below the folder.
@@ -74,8 +86,10 @@ impl FolderLayout {
 
     /// Returns the form of the names in this folder.
     fn pattern(&self) -> String {
-        let Self { name, ending, has_languages, has_groups } = self;
-        if !has_languages {
+        let Self { name, ending, has_languages, has_groups, data_endings } = self;
+        if !data_endings.is_empty() {
+            format!("{name}/NAME.{ending}, or its data {name}/NAME.{}", data_endings.join("|"))
+        } else if !has_languages {
             format!("{name}/NAME.{ending}")
         } else if *has_groups {
             format!("{name}/en/GROUP/NAME.{ending} or {name}/zh/GROUP/NAME.{ending}")
@@ -87,10 +101,9 @@ impl FolderLayout {
     /// Returns true if a name below this folder is valid.
     fn allows(&self, name: &str) -> bool {
         let (language, file) = split_language(name);
-        let Some(stem) = file.strip_suffix(self.ending).and_then(|stem| stem.strip_suffix('.'))
-        else {
-            return false;
-        };
+        let endings = std::iter::once(&self.ending).chain(self.data_endings);
+        let mut stems = endings.filter_map(|ending| file.strip_suffix(ending)?.strip_suffix('.'));
+        let Some(stem) = stems.next() else { return false };
         if !self.has_languages && language.is_some() {
             return false;
         }
@@ -119,6 +132,15 @@ fn find_folder(name: &str) -> Option<(&'static FolderLayout, &str)> {
         return None;
     }
     FOLDERS.iter().rev().find_map(|folder| Some((folder, folder.name_below(name)?)))
+}
+
+/// Returns true for the name of a file with data: its [`FolderText`] is the hash of the content.
+#[must_use]
+pub fn is_data(name: &str) -> bool {
+    find_folder(name).is_some_and(|(folder, name)| {
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+        ending.is_some_and(|ending| folder.data_endings.contains(&ending))
+    })
 }
 
 /// Checks that a file of this name is read: `djinn.toml`, the [`SERVERS_LOCK`], or a text of one of the [`FOLDERS`].
@@ -162,6 +184,9 @@ mod tests {
             "prompts/a.md",
             "workflows/weekly.yaml",
             "workflows/zh/weekly.yaml",
+            "tables/orders.md",
+            "tables/orders.csv",
+            "tables/orders.2024.parquet",
             "tools/weather.toml",
             "tools/servers.toml",
             "tools/servers/notes.toml",
@@ -171,7 +196,8 @@ mod tests {
         }
         let agents = "is not named agents/NAME.md, agents/en/NAME.md or agents/zh/NAME.md";
         let prompts = "is not named prompts/en/GROUP/NAME.md or prompts/zh/GROUP/NAME.md";
-        let elsewhere = "is neither djinn.toml nor a file in agents/, modes/, prompts/, tools/, tools/servers/, workflows/";
+        let tables = "is not named tables/NAME.md, or its data tables/NAME.csv|xlsx|parquet";
+        let elsewhere = "is neither djinn.toml nor a file in agents/, modes/, prompts/, tables/, tools/, tools/servers/, workflows/";
         let long = format!("agents/{}.md", "a".repeat(101));
         for (name, says) in [
             ("agents/../a.md", agents),
@@ -197,6 +223,12 @@ mod tests {
                 "workflows/a.md",
                 "is not named workflows/NAME.yaml, workflows/en/NAME.yaml or workflows/zh/NAME.yaml",
             ),
+            ("tables/a.xls", tables),
+            ("tables/en/a.csv", tables),
+            ("tables/../a.csv", tables),
+            ("tables/.csv", tables),
+            ("tables/订单.csv", tables),
+            ("agents/a.csv", agents),
             ("tools/en/a.toml", "is not named tools/NAME.toml"),
             ("tools/a.md", "is not named tools/NAME.toml"),
             ("tools/other/a.toml", "is not named tools/NAME.toml"),
@@ -225,6 +257,14 @@ mod tests {
             (below(&TOOLS), below(&SERVERS)),
             (vec!["a.toml".into()], vec!["b.toml".into()])
         );
+    }
+
+    #[test]
+    fn data_are_files_beside_tables() {
+        let names = ["tables/a.csv", "tables/a.xlsx", "tables/a.b.parquet"];
+        assert!(names.into_iter().all(is_data));
+        let names = ["tables/a.md", "agents/a.csv", "a.csv", "tools/a.toml", "tables/csv"];
+        assert!(!names.into_iter().any(is_data));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use djinn_core::id::sha256_hex;
 use serde::{Deserialize, Serialize};
 
 use super::FolderText;
-use super::layout::check_name;
+use super::layout::{check_name, is_data};
 
 /// The name of the manifest in its folder.
 pub const MANIFEST: &str = "manifest.json";
@@ -24,7 +24,7 @@ pub const MAX_LISTED: usize = 500;
 pub struct ListedText {
     /// The name below the folder, valid for [`check_name`].
     pub name: String,
-    /// The SHA-256 of the text's bytes, in lower-case hex.
+    /// The SHA-256 of the file's bytes, in lower-case hex.
     pub sha256: String,
 }
 
@@ -57,7 +57,8 @@ pub enum ManifestError {
 /// Returns [`ManifestError`] if a reader would reject the manifest.
 pub fn list_texts(texts: &[FolderText]) -> Result<String, ManifestError> {
     let entries = texts.iter().filter_map(|FolderText { name, text }| {
-        let sha256 = sha256_hex(text.as_ref().ok()?.as_bytes());
+        let text = text.as_ref().ok()?;
+        let sha256 = if is_data(name) { text.to_string() } else { sha256_hex(text.as_bytes()) };
         Some(ListedText { name: name.clone(), sha256 })
     });
     write_manifest(entries.collect())

@@ -1,0 +1,163 @@
+//! The tables of a configuration folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use djinn_agents::{FileProblem, TableFile, read_table};
+use djinn_core::id::sha256_hex;
+use djinn_runtime::port::text_folder::{FolderText, TABLES, is_data};
+
+use crate::table_catalog::CatalogTable;
+
+/// The tables of a deployment, with the last valid state of each file: `tables/NAME.md`, and the data beside it.
+#[derive(Debug, Default)]
+pub struct TableFiles {
+    /// The last valid state of each file, by its name.
+    valid: BTreeMap<String, (Arc<str>, Arc<TableFile>)>,
+}
+
+/// The tables of one read.
+#[derive(Debug, Default)]
+pub struct TableReading {
+    /// The tables in the order of their names.
+    pub tables: Vec<CatalogTable>,
+    /// The problems of files.
+    pub problems: Vec<FileProblem>,
+}
+
+impl TableFiles {
+    /// Returns the tables in the texts of a configuration folder at the path `folder`. An invalid file keeps its last
+    /// valid state; without one, its table is left out.
+    pub fn read(&mut self, folder: &str, texts: &[FolderText]) -> TableReading {
+        let mut reading = TableReading::default();
+        let mut hashes: BTreeMap<&str, &Arc<str>> = BTreeMap::new();
+        for (name, text) in TABLES.texts_of(texts).filter(|(_, text)| is_data(&text.name)) {
+            match &text.text {
+                Ok(sha256) => drop(hashes.insert(name, sha256)),
+                Err(rule) => reading.problems.push(first_line(text.path_in(folder), rule)),
+            }
+        }
+        let data: BTreeSet<&str> = hashes.keys().copied().collect();
+        let mut names = BTreeMap::new();
+        for (_, text) in TABLES.texts_of(texts).filter(|(_, text)| !is_data(&text.name)) {
+            let path = text.path_in(folder);
+            let Some((file_text, file)) = self.read_text(text, &path, &data, &mut reading) else {
+                continue;
+            };
+            // A valid file whose data are gone has no rows.
+            let Some(data_sha256) = hashes.get(file.source.as_str()) else { continue };
+            if let Some(other) = names.insert(file.name.to_lowercase(), path.clone()) {
+                let rule = format!("`name` is that of the table in {other}: choose another");
+                reading.problems.push(FileProblem { path, line: 1, rule });
+                names.insert(file.name.to_lowercase(), other);
+                continue;
+            }
+            let sha256 =
+                sha256_hex(format!("{}{data_sha256}", sha256_hex(file_text.as_bytes())).as_bytes());
+            reading.tables.push(CatalogTable { file, sha256: sha256.into() });
+        }
+        reading.tables.sort_by(|one, other| one.file.name.cmp(&other.file.name));
+        reading
+    }
+
+    /// Returns the last valid text and content of a file.
+    fn read_text(
+        &mut self,
+        text: &FolderText,
+        path: &str,
+        data: &BTreeSet<&str>,
+        reading: &mut TableReading,
+    ) -> Option<(Arc<str>, Arc<TableFile>)> {
+        let result = match &text.text {
+            Ok(text) => read_table(path, text, data).map(|file| (Arc::clone(text), Arc::new(file))),
+            Err(rule) => Err(first_line(path.to_owned(), rule)),
+        };
+        match result {
+            Ok(valid) => {
+                self.valid.insert(text.name.clone(), valid.clone());
+                Some(valid)
+            }
+            Err(problem) => {
+                reading.problems.push(problem);
+                self.valid.get(&text.name).cloned()
+            }
+        }
+    }
+}
+
+fn first_line(path: String, rule: &str) -> FileProblem {
+    FileProblem { path, line: 1, rule: format!("it {rule}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(files: &[(&str, &str)]) -> Vec<FolderText> {
+        let text = |(name, text): &(&str, &str)| FolderText {
+            name: format!("tables/{name}"),
+            text: Ok((*text).into()),
+        };
+        files.iter().map(text).collect()
+    }
+
+    fn read(files: &mut TableFiles, texts: &[FolderText]) -> (Vec<String>, Vec<String>) {
+        let TableReading { tables, problems } = files.read("own/", texts);
+        let names = tables.iter().map(|table| table.file.name.clone()).collect();
+        (names, problems.iter().map(ToString::to_string).collect())
+    }
+
+    const A: &str = "---\nname: a\nsource: a.csv\n---\n";
+
+    #[test]
+    fn a_table_file_keeps_its_last_valid_state_until_it_or_its_data_are_removed() {
+        let mut files = TableFiles::default();
+        let both = texts(&[("a.md", A), ("a.csv", "hash")]);
+        assert_eq!(read(&mut files, &both), (vec!["a".to_owned()], vec![]));
+        let (names, problems) = read(&mut files, &texts(&[("a.md", "x"), ("a.csv", "hash")]));
+        assert_eq!(names, ["a"]);
+        assert!(
+            problems[0].starts_with("own/tables/a.md:1: the file begins without"),
+            "{problems:?}"
+        );
+        let (names, problems) = read(&mut files, &both[..1]);
+        assert_eq!(names, [""; 0]);
+        assert!(
+            problems[0].starts_with("own/tables/a.md:3: `source` names `a.csv`"),
+            "{problems:?}"
+        );
+        assert_eq!(read(&mut files, &both[1..]), (vec![], vec![]));
+    }
+
+    #[test]
+    fn changed_text_or_data_change_the_hash_of_a_table() {
+        let mut files = TableFiles::default();
+        let mut hash = |text: &str, data: &str| {
+            let texts = texts(&[("a.md", text), ("a.csv", data)]);
+            files.read("own", &texts).tables[0].sha256.clone()
+        };
+        let first = hash(A, "one");
+        assert_eq!(hash(A, "one"), first);
+        assert_ne!(hash(A, "two"), first);
+        assert_ne!(hash(&format!("{A}Rules."), "one"), first);
+    }
+
+    #[test]
+    fn two_tables_have_different_names_and_unreadable_files_are_named() {
+        let upper = A.replace("name: a", "name: A");
+        let mut all = texts(&[("a.csv", "hash"), ("a.md", A), ("b.md", &upper)]);
+        for name in ["tables/c.csv", "tables/c.md"] {
+            all.push(FolderText { name: name.to_owned(), text: Err("is a mess".to_owned()) });
+        }
+        let (names, problems) = read(&mut TableFiles::default(), &all);
+        assert_eq!(names, ["a"]);
+        assert_eq!(
+            problems,
+            [
+                "own/tables/c.csv:1: it is a mess",
+                "own/tables/b.md:1: `name` is that of the table in own/tables/a.md: choose another",
+                "own/tables/c.md:1: it is a mess"
+            ]
+        );
+    }
+}
