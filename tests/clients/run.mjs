@@ -1,9 +1,11 @@
-// Unmodified clients of OpenAI's API against `cargo dev`: `node run.mjs`. Each story runs in Node.js and in Python.
+// Unmodified clients of other protocols against `cargo dev`: `node run.mjs`. The stories of OpenAI's SDKs run in Node.js
+// and in Python, those of the AI SDK with each of its transports.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { stories } from "./openai.mjs";
-import { ScriptedModel } from "../../web/stories/model.mjs";
+import { stories as aiSdkStories } from "./ai_sdk.mjs";
+import { stories as openaiStories } from "./openai.mjs";
+import { Gate, ScriptedModel } from "../../web/stories/model.mjs";
 import { System } from "../../web/stories/system.mjs";
 
 const PYTHON = process.env.CLIENTS_PYTHON ?? "python3";
@@ -13,7 +15,7 @@ const system = await System.start({
   OPENAI_API_KEY: "story-key",
   OPENAI_BASE_URL: model.url,
   OPENAI_MODEL: "story",
-  DJINN_PEOPLE__REQUESTS: JSON.stringify({ enabled: true, timeout: 0 }),
+  DJINN_PEOPLE__REQUESTS: JSON.stringify({ enabled: true, clarify: true, timeout: 0 }),
 });
 const baseURL = `${system.url}/v1`;
 let failed = 0;
@@ -28,12 +30,19 @@ async function check(client, name, run) {
   }
 }
 
-for (const [name, { script, run }] of Object.entries(stories)) {
+for (const [name, { script, run }] of Object.entries(openaiStories)) {
   script(model);
-  await check("Node.js", name, () => run(baseURL));
+  await check("openai, Node.js", name, () => run(baseURL));
   script(model);
   const python = new URL("openai_stories.py", import.meta.url).pathname;
-  await check("Python", name, () => promisify(execFile)(PYTHON, [python, baseURL, name], { timeout: 60_000 }));
+  await check("openai, Python", name, () => promisify(execFile)(PYTHON, [python, baseURL, name], { timeout: 60_000 }));
+}
+for (const [name, { script, run }] of Object.entries(aiSdkStories)) {
+  for (const transport of ["default", "reconnecting"]) {
+    const gate = new Gate();
+    script(model, gate);
+    await check(`ai, ${transport} transport`, name, () => run(system.url, transport, gate, system));
+  }
 }
 await system.close();
 model.close();

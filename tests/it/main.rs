@@ -11,6 +11,7 @@
 mod agent_files;
 mod agent_plans;
 mod agents;
+mod ai_sdk;
 mod answer;
 mod attachments;
 mod audit;

@@ -22,6 +22,9 @@ pub const MAX_BODY: usize = 4 * 1024 * 1024;
 /// The fields of a JSON object in their original form.
 pub(crate) struct JsonMembers(Map<String, Value>);
 
+/// JSON that may call itself `text/plain`, as some clients of other protocols send it.
+pub(crate) struct PlainJson(pub(crate) JsonMembers);
+
 /// The request of one of Djinn's own routes. Unknown fields are rejected.
 pub(crate) struct OwnBody<T>(pub(crate) T);
 
@@ -37,6 +40,22 @@ impl<S: Sync> FromRequest<S> for JsonMembers {
     async fn from_request(request: Request<Body>, _: &S) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         Self::read_body(&parts.headers, body).await
+    }
+}
+
+impl<S: Sync> FromRequest<S> for PlainJson {
+    type Rejection = ApiError;
+
+    /// Pages of other sites may send such a body without permission. On a laptop their origin is rejected, and
+    /// elsewhere the credentials are in a header.
+    async fn from_request(request: Request<Body>, _: &S) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let is_text = |kind: &HeaderValue| kind.to_str().is_ok_and(is_plain_text);
+        if parts.headers.get(CONTENT_TYPE).is_some_and(is_text) {
+            let json = HeaderValue::from_static("application/json");
+            parts.headers.insert(CONTENT_TYPE, json);
+        }
+        JsonMembers::read_body(&parts.headers, body).await.map(Self)
     }
 }
 
@@ -102,13 +121,22 @@ impl JsonMembers {
 
 /// Returns true for a JSON media type in UTF-8.
 fn is_json(media_type: &str) -> bool {
+    is_utf8_type(media_type, |name| name == "application/json" || name.ends_with("+json"))
+}
+
+/// Returns true for plain text in UTF-8.
+fn is_plain_text(media_type: &str) -> bool {
+    is_utf8_type(media_type, |name| name == "text/plain")
+}
+
+fn is_utf8_type(media_type: &str, is_right: impl Fn(&str) -> bool) -> bool {
     let mut parts = media_type.split(';').map(|part| part.trim().to_ascii_lowercase());
     let name = parts.next().unwrap_or_default();
     let is_utf8 = |parameter: String| match parameter.strip_prefix("charset=") {
         Some(charset) => matches!(charset.trim_matches('"'), "utf-8" | "utf8"),
         None => true,
     };
-    (name == "application/json" || name.ends_with("+json")) && parts.all(is_utf8)
+    is_right(&name) && parts.all(is_utf8)
 }
 
 /// Reads the bytes of a body of at most [`MAX_BODY`] bytes, without a content encoding.

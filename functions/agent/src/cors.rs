@@ -10,8 +10,13 @@ use crate::local::LocalOrigins;
 /// Allows the configured origins, with credentials, as sent by the original UI. Other origins receive no CORS
 /// headers.
 pub(crate) fn add_cors(router: Router, origins: LocalOrigins) -> Router {
-    let exposed_names =
-        ["djinn-run-id", "djinn-request-id", "djinn-ignored", "content-disposition"];
+    let exposed_names = [
+        "djinn-run-id",
+        "djinn-request-id",
+        "djinn-ignored",
+        "content-disposition",
+        "x-workflow-run-id",
+    ];
     router.layer(
         CorsLayer::new()
             .allow_origin(AllowOrigin::predicate(move |origin, _| origins.accepts_origin(origin)))

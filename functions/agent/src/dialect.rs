@@ -36,6 +36,8 @@ enum Dialect {
     Feedback,
     /// Chat Completions: an object `error`.
     ChatCompletions,
+    /// The AI SDK's chats, which show the body as it is.
+    AiSdk,
 }
 
 impl Dialect {
@@ -51,6 +53,8 @@ impl Dialect {
             Self::Feedback
         } else if is_below("/v1/chat/") || path == "/v1/models" {
             Self::ChatCompletions
+        } else if is_below("/ai/") {
+            Self::AiSdk
         } else {
             Self::Native
         }
@@ -80,6 +84,7 @@ impl Dialect {
             Self::ChatCompletions => {
                 to_json(&ChatErrorBody::new(&error(), refusal.status().as_u16()))
             }
+            Self::AiSdk => ("text/plain; charset=utf-8", failure.sentence(language)),
         }
     }
 }

@@ -32,6 +32,7 @@ mod run_stream;
 mod session_links;
 mod settings;
 mod slots;
+mod stream_protocol;
 mod unknown;
 mod user_stream;
 mod workflow_choice;
@@ -156,8 +157,9 @@ where
 /// serves only other paths.
 #[must_use]
 pub fn is_own_path(path: &str) -> bool {
-    const OWN: [&str; 11] = [
+    const OWN: [&str; 12] = [
         "AutoAgent",
+        "ai",
         "api",
         "data",
         "keys",
@@ -180,6 +182,8 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
         .route(route::QUERY_AGENT, post(route::query_agent::<P>))
         .route("/v1/chat/completions", post(route::complete_chat::<P>))
         .route("/v1/models", get(route::list_chat_models::<P>))
+        .route("/ai/chat", post(route::answer_ai_chat::<P>))
+        .route("/ai/chat/{chat}/stream", get(route::resume_ai_chat::<P>))
         .route("/data/chatQuery", post(route::ask_data::<P>))
         .route("/data/allModels", get(route::list_models))
         .route("/modes", get(route::list_modes::<P>))

@@ -14,7 +14,8 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionName};
 use djinn_core::journal::Record;
-use djinn_protocol::chat_completions::{ChatCompletions, ChatForm, ChatOptions};
+use djinn_protocol::ai_sdk::AiSdk;
+use djinn_protocol::chat_completions::ChatCompletions;
 use djinn_protocol::connection::{Connection, Projection};
 use djinn_protocol::cursor::Cursor;
 use djinn_protocol::joyagent::{JoyAgent, ToolSchemas, Translator};
@@ -36,45 +37,8 @@ use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
 use crate::session_links::{RespondableRun, session_links};
 use crate::slots::{StreamSlot, StreamSlots};
+pub(crate) use crate::stream_protocol::StreamProtocol;
 use crate::user_stream::UserStream;
-
-/// The client's protocol.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StreamProtocol {
-    /// JoyAgent's raw events, as sent by `POST /AutoAgent`.
-    JoyAgent,
-    /// The events of JoyAgent's UI, as sent by `queryAgentStreamIncr`.
-    JoyAgentUi,
-    /// The events of Djinn's own protocol, as sent by `POST /runs`.
-    Native,
-    /// The chunks or the document of Chat Completions.
-    ChatCompletions(ChatOptions),
-}
-
-impl StreamProtocol {
-    /// Returns the first record for a client that displays the events after a message below the message. The message
-    /// responded to a human request of the record `n`. `None` for clients that display the whole run.
-    fn first_record_below(&self, n: u64) -> Option<u64> {
-        match self {
-            // The page shows the request once more, with its form.
-            Self::JoyAgent | Self::JoyAgentUi => Some(n),
-            Self::ChatCompletions(_) => Some(n.saturating_add(1)),
-            Self::Native => None,
-        }
-    }
-
-    /// Returns the media type of responses.
-    fn media_type(&self) -> &'static str {
-        match self {
-            Self::ChatCompletions(ChatOptions { form: ChatForm::Document, .. }) => {
-                "application/json"
-            }
-            Self::JoyAgent | Self::JoyAgentUi | Self::Native | Self::ChatCompletions(_) => {
-                "text/event-stream; charset=utf-8"
-            }
-        }
-    }
-}
 
 /// A question with the format of the response.
 pub(crate) struct StreamRequest {
@@ -137,17 +101,16 @@ async fn open_run<P: AgentPorts>(
     serve_stream(agent, parts, subscription, holder, begin).await
 }
 
-/// Streams an existing run to a returning client.
+/// Streams an existing run to a returning client, from this position.
 pub(crate) async fn stream_run<P: AgentPorts>(
     agent: &SharedAgent<P>,
     parts: &Parts,
     subscription: RunSubscription,
     run: LoadedRun,
-    cursor: Option<Cursor>,
+    from: ReplayStart,
 ) -> Result<Response, ApiError> {
     let mut permits = ResponsePermits::acquire_process(agent, parts).await?;
     permits.user = UserStream::acquire(agent, parts, subscription.key.run.clone()).await?;
-    let from = cursor.map_or(ReplayStart::Start, ReplayStart::After);
     let begin = StreamStart::Existing(Box::new(run), from);
     let stream = serve_stream(agent, parts, subscription, new_holder(agent), begin).await;
     permits.into_response(agent, stream).await
@@ -176,7 +139,7 @@ impl ResponsePermits {
         streamed: Result<ResponseStream, ApiError>,
     ) -> Result<Response, ApiError> {
         match streamed {
-            Ok(ResponseStream { body, media_type, run, request, recall }) => {
+            Ok(ResponseStream { body, media_type, headers: own, run, request, recall }) => {
                 if let (Some(user), Some(recall)) = (&self.user, recall) {
                     user.watch_permit(agent, recall);
                 }
@@ -186,7 +149,7 @@ impl ResponsePermits {
                     (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
                 ];
                 let body = Body::from_stream(ResponseFrames { body, permits: self });
-                let mut response = (headers, body).into_response();
+                let mut response = (headers, own, body).into_response();
                 add_id_headers(response.headers_mut(), Some(&run), Some(&request));
                 Ok(response)
             }
@@ -204,6 +167,8 @@ impl ResponsePermits {
 struct ResponseStream {
     body: ClientBody,
     media_type: &'static str,
+    /// The protocol's own headers.
+    headers: HeaderMap,
     run: RunId,
     request: RequestId,
     /// The signal for ending the stream after losing the permit; `None` for a driver, which keeps driving the
@@ -233,8 +198,19 @@ enum StreamStart {
     Existing(Box<LoadedRun>, ReplayStart),
 }
 
+impl StreamStart {
+    /// Returns the number of the first record for the client.
+    fn first_record(&self) -> u64 {
+        match self {
+            Self::Driving(..) | Self::Existing(_, ReplayStart::Start) => 0,
+            Self::Existing(_, ReplayStart::After(cursor)) => cursor.record.saturating_add(1),
+            Self::Existing(_, ReplayStart::Record(n)) => *n,
+        }
+    }
+}
+
 /// The client's position in an existing run.
-enum ReplayStart {
+pub(crate) enum ReplayStart {
     /// From the question: the client has named no position.
     Start,
     /// After the client's cursor.
@@ -255,6 +231,8 @@ async fn serve_stream<P: Ports>(
         subscription;
     let language = agent.settings.run.language;
     let media_type = protocol.media_type();
+    let first_record = begin.first_record();
+    let headers = protocol.headers(&key.run, first_record);
     let is_new = matches!(begin, StreamStart::Driving(..));
     let asking = (viewer == AccessLevel::Asker).then_some(RespondableRun { run: &key, is_new });
     let links = session_links(agent, parts, &session, session_name, asking).await;
@@ -271,6 +249,10 @@ async fn serve_stream<P: Ports>(
         StreamProtocol::Native => Box::new(NativeProjection::new(links)),
         StreamProtocol::ChatCompletions(options) => {
             Box::new(ChatCompletions::new(key.run.clone(), options, links, language))
+        }
+        StreamProtocol::AiSdk(stream) => {
+            let options = stream.into_options(&key.run, first_record);
+            Box::new(AiSdk::new(key.run.clone(), options, links, language))
         }
         StreamProtocol::JoyAgent => Box::new(JoyAgent::new(translator())),
         StreamProtocol::JoyAgentUi => Box::new(JoyAgentUi::new(translator())),
@@ -306,7 +288,7 @@ async fn serve_stream<P: Ports>(
     let ports = agent.ports.clone();
     // On Lambda the invocation lasts until the body ends, and the body until the client is dropped.
     tokio::spawn(async move { serve_client(&ports, serving, client, driving).await });
-    Ok(ResponseStream { body, media_type, run, request, recall })
+    Ok(ResponseStream { body, media_type, headers, run, request, recall })
 }
 
 /// Returns a unique name for this driver.

@@ -40,6 +40,24 @@ pub(crate) fn list_client_operations() -> Vec<Operation> {
         )
         .json::<ChatModelListBody>(200, "The modes, the default mode first."),
         post(
+            "/ai/chat",
+            "answerAiChat",
+            "Answers a question of the AI SDK's `useChat`, or takes the responses to its approvals. Streams UI message \
+             chunks. An error is a sentence as plain text.",
+        )
+        .body::<AiChatRequest>()
+        .stream()
+        .errors(QUESTION),
+        get(
+            "/ai/chat/{chat}/stream",
+            "resumeAiChat",
+            "Streams the active run of a chat from its beginning.",
+        )
+        .query::<AiStreamQuery>()
+        .stream()
+        .no_content("No run of the chat is active.")
+        .errors(&[RunNotFound, RunExpired, AskerOnly, ShareEnded, TooManyStreams, TooManyUserStreams]),
+        post(
             "/data/chatQuery",
             "askData",
             "Tells JoyAgent's web page that data questions are not supported yet.",

@@ -220,6 +220,11 @@ impl Operation {
             .answer(302, "A redirect to the bytes, valid for a short time.", None)
     }
 
+    /// Adds a response without content, with its meaning.
+    pub(crate) fn no_content(self, meaning: &'static str) -> Self {
+        self.answer(204, meaning, None)
+    }
+
     /// Returns nothing once the value is stored.
     pub(crate) fn stored(self) -> Self {
         self.answer(204, "The value is stored.", None)

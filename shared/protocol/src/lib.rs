@@ -6,6 +6,7 @@
 // A new event must not pass a projection unseen.
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod ai_sdk;
 pub mod audit;
 pub mod body;
 pub mod call_progress;

@@ -3,6 +3,7 @@
 //!
 //! An optional field may also be null, and an empty text counts as absent.
 
+mod ai_sdk;
 mod attachment;
 mod chat_completions;
 mod file;
@@ -14,6 +15,7 @@ mod run;
 mod session;
 mod value;
 
+pub use ai_sdk::{AiApproval, AiChatRequest, AiMessageRequest, AiPart};
 pub use attachment::{AttachmentRequest, JoyAgentFile, JoyAgentMessage};
 pub use chat_completions::{
     ChatCompletionsRequest, ChatContent, ChatFile, ChatImage, ChatMessageRequest,
@@ -28,7 +30,7 @@ pub use joyagent::{
     JoyAgentRequest, UploadRequest,
 };
 pub use key::KeyRequest;
-pub use query::{FollowQuery, NoParameters, PageQuery, RunListQuery};
+pub use query::{AiStreamQuery, FollowQuery, NoParameters, PageQuery, RunListQuery};
 pub use run::{
     MessageRequest, PlanRequest, ReviewRequest, ReviewerRequest, RunRequest, StepRequest,
 };

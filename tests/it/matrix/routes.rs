@@ -361,6 +361,45 @@ pub(super) const ROUTES: &[Route] = &[
     ),
     (
         "POST",
+        "/ai/chat",
+        &[
+            case(
+                LABELS,
+                "/ai/chat",
+                Sent::Question(
+                    r#"{"id": "{id}", "messages": [{"id": "m", "role": "user", "parts": [{"type": "text", "text": "Mine?"}]}]}"#,
+                ),
+                200,
+            ),
+            case(
+                &["run"],
+                "/ai/chat",
+                Sent::Json(
+                    r#"{"id": "c", "messages": [{"id": "{id}", "role": "assistant", "parts": [{"type": "dynamic-tool", "state": "approval-responded", "approval": {"id": "t1.c1", "approved": true}}]}]}"#,
+                ),
+                404,
+            ),
+            case(
+                SHARE,
+                "/ai/chat",
+                Sent::Json(
+                    r#"{"id": "{id}", "messages": [{"id": "m", "role": "user", "parts": [{"type": "text", "text": "Mine?"}]}]}"#,
+                ),
+                404,
+            ),
+        ],
+    ),
+    (
+        "GET",
+        "/ai/chat/{chat}/stream",
+        &[
+            case(LABELS, "/ai/chat/{id}/stream", Sent::Nothing, 204),
+            case(&["run"], "/ai/chat/{id}:0/stream", Sent::Nothing, 404),
+            case(SHARE, "/ai/chat/{id}/stream", Sent::Nothing, 404),
+        ],
+    ),
+    (
+        "POST",
         "/AutoAgent",
         &[
             case(

@@ -28,7 +28,7 @@ use crate::identity::Caller;
 use crate::path::RunPath;
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
-use crate::run_stream::{RunSubscription, StreamProtocol, last_event_id, stream_run};
+use crate::run_stream::{ReplayStart, RunSubscription, StreamProtocol, last_event_id, stream_run};
 use crate::session_links::{session_links, unsigned_links};
 pub(crate) use command::{patch_plan, post_message};
 
@@ -49,9 +49,9 @@ pub(crate) async fn follow_run<P: AgentPorts>(
     if share_ended {
         return Err(ErrorCode::ShareEnded.into());
     }
-    let cursor = match last_event_id(&parts.headers).or(after) {
-        Some(text) => Some(parse_cursor(&agent, &text, &run).await?),
-        None => None,
+    let from = match last_event_id(&parts.headers).or(after) {
+        Some(text) => ReplayStart::After(parse_cursor(&agent, &text, &run).await?),
+        None => ReplayStart::Start,
     };
     let subscription = RunSubscription {
         session: run.meta().session_key(&run.key().tenant),
@@ -62,7 +62,7 @@ pub(crate) async fn follow_run<P: AgentPorts>(
         previews: true,
         viewer,
     };
-    stream_run(&agent, &parts, subscription, run, cursor).await
+    stream_run(&agent, &parts, subscription, run, from).await
 }
 
 async fn parse_cursor<P: Ports>(

@@ -48,6 +48,16 @@ pub struct RunListQuery<C> {
     pub after: Option<C>,
 }
 
+/// The start of a stream of the AI SDK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AiStreamQuery {
+    /// The number of chunks that the client has. With any, the client drops them and receives the stream again, because
+    /// a number of chunks names no place in a run (default 0).
+    #[serde(rename = "startIndex", default)]
+    pub start_index: i64,
+}
+
 /// The start of a stream, for clients that cannot send the header `Last-Event-ID`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

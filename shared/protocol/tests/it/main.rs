@@ -10,6 +10,7 @@
 )]
 
 mod agents;
+mod ai_sdk;
 mod asks;
 mod audit;
 mod chat_completions;

@@ -112,6 +112,15 @@ impl LoadedRun {
         self.reader.journal()
     }
 
+    /// Reads new records, and returns the number of the next record.
+    ///
+    /// # Errors
+    /// Returns `store_unavailable`, or `internal` for an unreadable journal.
+    pub async fn read_next_number<P: Ports>(&mut self, ports: &P) -> Result<u64, Failure> {
+        let journal = self.advance(ports).await.map_err(|error| store_failure(&error))?;
+        Ok(journal.next_number())
+    }
+
     /// Returns the journal as of the last read.
     ///
     /// # Errors

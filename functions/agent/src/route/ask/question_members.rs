@@ -16,6 +16,8 @@ pub(super) enum FieldNames {
     JoyAgent,
     /// The names of Chat Completions, whose clients cannot change either.
     ChatCompletions,
+    /// The names of the AI SDK's chats.
+    AiSdk,
 }
 
 impl FieldNames {
@@ -34,6 +36,9 @@ impl FieldNames {
             (Self::ChatCompletions, "mode") => "model",
             (Self::ChatCompletions, QUESTION | ATTACHMENTS | "base_prompt") => "messages",
             (Self::ChatCompletions, name) => name,
+            (Self::AiSdk, "session_id") => "id",
+            (Self::AiSdk, QUESTION | ATTACHMENTS) => "messages",
+            (Self::AiSdk, name) => name,
         }
     }
 
@@ -45,7 +50,10 @@ impl FieldNames {
             Some("base_prompt") => "base_prompt",
             Some("mode") => "mode",
             // Files are parts of messages.
-            Some(field) if self == Self::ChatCompletions && field.starts_with(ATTACHMENTS) => {
+            Some(field)
+                if matches!(self, Self::ChatCompletions | Self::AiSdk)
+                    && field.starts_with(ATTACHMENTS) =>
+            {
                 ATTACHMENTS
             }
             Some(_) | None => return error,

@@ -1,0 +1,59 @@
+//! The protocols of streamed responses.
+
+use axum::http::HeaderMap;
+use djinn_core::id::RunId;
+use djinn_protocol::chat_completions::{ChatForm, ChatOptions};
+
+use crate::route::AiStream;
+
+/// The client's protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StreamProtocol {
+    /// JoyAgent's raw events, as sent by `POST /AutoAgent`.
+    JoyAgent,
+    /// The events of JoyAgent's UI, as sent by `queryAgentStreamIncr`.
+    JoyAgentUi,
+    /// The events of Djinn's own protocol, as sent by `POST /runs`.
+    Native,
+    /// The chunks or the document of Chat Completions.
+    ChatCompletions(ChatOptions),
+    /// The UI message stream of the AI SDK.
+    AiSdk(AiStream),
+}
+
+impl StreamProtocol {
+    /// Returns the first record for a client that displays the events after a message below the message. The message
+    /// responded to a human request of the record `n`. `None` for clients that display the whole run.
+    pub(crate) fn first_record_below(&self, n: u64) -> Option<u64> {
+        match self {
+            // The page shows the request once more, with its form.
+            Self::JoyAgent | Self::JoyAgentUi => Some(n),
+            Self::ChatCompletions(_) | Self::AiSdk(_) => Some(n.saturating_add(1)),
+            Self::Native => None,
+        }
+    }
+
+    /// Returns the media type of responses.
+    pub(crate) fn media_type(&self) -> &'static str {
+        match self {
+            Self::ChatCompletions(ChatOptions { form: ChatForm::Document, .. }) => {
+                "application/json"
+            }
+            Self::JoyAgent
+            | Self::JoyAgentUi
+            | Self::Native
+            | Self::AiSdk(_)
+            | Self::ChatCompletions(_) => "text/event-stream; charset=utf-8",
+        }
+    }
+
+    /// Returns the protocol's own headers for a response that begins at this record.
+    pub(crate) fn headers(&self, run: &RunId, first_record: u64) -> HeaderMap {
+        match self {
+            Self::AiSdk(stream) => stream.headers(run, first_record),
+            Self::JoyAgent | Self::JoyAgentUi | Self::Native | Self::ChatCompletions(_) => {
+                HeaderMap::new()
+            }
+        }
+    }
+}
