@@ -1,6 +1,7 @@
 //! What a turn costs the table while its run is driven, and what whoever looks at a run costs.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use djinn_testkit::point::Points;
 use serde_json::json;
 use tower::ServiceExt as _;
 
-use crate::world::{Door, Protocol, Question, models, quick, received, settled};
+use crate::configuration::write;
+use crate::world::{Door, KEY, Protocol, Question, models, quick, received, settled};
 
 /// Settings with which nothing is done beside the journal.
 fn undisturbed() -> Settings {
@@ -37,16 +39,29 @@ async fn all_requests(
     effect: EffectClass,
     settings: Settings,
 ) -> BTreeMap<String, u64> {
+    requests_with(turns, effect, settings, None).await
+}
+
+/// The same with the tools of a configuration folder.
+async fn requests_with(
+    turns: usize,
+    effect: EffectClass,
+    settings: Settings,
+    folder: Option<&Path>,
+) -> BTreeMap<String, u64> {
     let model = ScriptedModel::start().await.unwrap();
     let tool = LedgerTool::new("work", effect, &Ledger::default(), &Points::new());
-    let mut door = Door::open(
-        &model,
-        |_| {},
-        |parts| {
-            parts.ports.tools = parts.ports.tools.clone().with_tool(tool);
-            parts.ports.settings = Arc::new(settings);
-        },
-    );
+    let stores = Stores::start(StoresOptions::default()).unwrap();
+    let aws = stores.settings().clone();
+    let mut vars = vec![
+        ("OPENAI_API_KEY", KEY.to_owned()),
+        ("DJINN_MODELS", models(&model, &json!({"key": "env:OPENAI_API_KEY"}))),
+    ];
+    vars.extend(folder.map(|folder| ("DJINN_CONFIG", folder.to_str().unwrap().to_owned())));
+    let mut door = Door::onto(stores, aws, vars, |parts| {
+        parts.ports.tools = parts.ports.tools.clone().with_tool(tool);
+        parts.ports.settings = Arc::new(settings);
+    });
     let client = door.listen().await;
     let mut rule = model.on("Work.");
     for nth in 0..turns {
@@ -56,6 +71,10 @@ async fn all_requests(
     let frames = client.told(&Question::of("Work.", "s1")).await;
     assert_eq!(frames.last().unwrap().json()["spent"]["steps"], turns + 1);
     model.assert_done();
+    let requests = model.requests();
+    let tools = requests.last().unwrap().tools().iter();
+    let from_outside = tools.filter(|tool| tool.name.starts_with("api_")).count();
+    assert_eq!(from_outside, if folder.is_some() { 100 } else { 0 });
     door.aws.request_counter().take_counts()
 }
 
@@ -77,6 +96,24 @@ fn more(few: &BTreeMap<String, u64>, many: BTreeMap<String, u64>) -> BTreeMap<St
 async fn a_turn_with_one_call_costs_two_puts_and_no_read() {
     let ten_turns = one_turn(EffectClass::Idempotent).await;
     assert_eq!(ten_turns, BTreeMap::from([("PutItem".to_owned(), 20)]));
+}
+
+#[tokio::test]
+async fn a_hundred_tools_from_outside_cost_no_request() {
+    let folder = tempfile::tempdir().unwrap();
+    for nth in 0..100 {
+        // Nothing listens there: whoever asked the server would fail.
+        let text = "description = \"Keeps a text.\"\ntrust = \"all\"\n\
+            [request]\nmethod = \"POST\"\nurl = \"http://127.0.0.1:9/keep\"\n";
+        write(folder.path(), &format!("tools/api_{nth:02}.toml"), text);
+    }
+    let count = async |turns, folder| {
+        let mut counts = requests_with(turns, EffectClass::Idempotent, undisturbed(), folder).await;
+        counts.remove("UpdateItem");
+        counts
+    };
+    let with_tools = count(12, Some(folder.path())).await;
+    assert_eq!(with_tools, count(12, None).await);
 }
 
 #[tokio::test]

@@ -127,7 +127,7 @@ async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
 fn server_lock() -> ServerLock {
     let folder = CONFIG.find_text(&environment_vars()).filter(|folder| !folder.starts_with('@'));
     let folder = folder.map_or_else(config_dir, PathBuf::from);
-    ServerLock::new(folder, environment_vars())
+    ServerLock::new(folder, environment_vars()).with_secrets()
 }
 
 /// Waits for Ctrl-C or SIGTERM.

@@ -27,7 +27,7 @@ pub(crate) struct CallableTool {
 }
 
 /// The start of the name of a secret with a key of tools.
-const TOOL_SECRETS: &str = "djinn/tools/";
+pub(crate) const TOOL_SECRETS: &str = "djinn/tools/";
 
 /// The start of the name of a variable with a key of tools, on a laptop.
 const TOOL_VARIABLES: &str = "TOOL_KEY_";

@@ -52,6 +52,8 @@ pub(crate) struct AgentOptions {
     pub(crate) code: Option<Arc<dyn Sandbox>>,
     /// The reader of the web. If set, Djinn's own tools and agents are offered as well.
     pub(crate) web: Option<Arc<dyn Outside>>,
+    /// Further variables.
+    pub(crate) variables: Vec<(&'static str, String)>,
 }
 
 impl Default for AgentOptions {
@@ -64,6 +66,7 @@ impl Default for AgentOptions {
             human_requests: None,
             code: None,
             web: None,
+            variables: Vec::new(),
         }
     }
 }
@@ -75,6 +78,7 @@ impl AgentServer {
         let has_own_tools = changes.code.is_some() || changes.web.is_some();
         let agents = has_own_tools.then(|| "all".to_owned());
         let human_requests = changes.human_requests;
+        let others = changes.variables;
         let variables: Variables = Arc::new(move |name| match name {
             "DJINN_AGENTS__OFFERED" => agents.clone(),
             "DJINN_LOCAL" => Some("1".to_owned()),
@@ -83,7 +87,7 @@ impl AgentServer {
             "DJINN_LIMITS__MAX_TOOL_CALLS" => Some("100000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
             "DJINN_PEOPLE__REQUESTS" => human_requests.map(str::to_owned),
-            _ => None,
+            _ => others.iter().find(|(other, _)| *other == name).map(|(_, value)| value.clone()),
         });
         let aws = Aws::new(backend.store.clone());
         let (dispatch, mut invocations) = LocalDispatch::new(ALARM_EVERY);

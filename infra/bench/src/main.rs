@@ -3,7 +3,7 @@
 //! `djinn-bench --agent PATH [--json]` prints every figure beside its target. PATH is the shipped agent
 //! function, with executor and gateway in the same folder. `--gateway PATH` measures only the gateway.
 //! `--speed`, `--cpu`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`,
-//! `--web`, `--modes`, `--people` and `--streams` are for profilers. `djinn-bench stores` and
+//! `--web`, `--outside-tools`, `--modes`, `--people` and `--streams` are for profilers. `djinn-bench stores` and
 //! `djinn-bench agent URL URL URL` are the separate processes of [`memory`].
 
 mod agent_server;
@@ -24,6 +24,7 @@ mod many_children;
 mod memory;
 mod modes;
 mod note;
+mod outside_tools;
 mod parts;
 mod people;
 mod plan;
@@ -44,7 +45,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::{Figure, Report};
 
-const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --gateway PATH | --modes | --people | --streams";
+const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --outside-tools | --gateway PATH | --modes | --people | --streams";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -95,6 +96,7 @@ async fn run_command(words: &[&str]) -> Result<()> {
         ["--agents"] => print_figures(agents::measure_agents().await?),
         ["--sandbox"] => print_figures(sandbox::measure_sandbox().await?),
         ["--web"] => print_figures(web::measure_web().await?),
+        ["--outside-tools"] => print_figures(outside_tools::measure_outside_tools().await?),
         ["--gateway", gateway] => {
             print_figures(gateway_function::measure_gateway(Path::new(gateway)).await?);
         }
@@ -150,6 +152,7 @@ async fn measure_all(agent: &Path) -> Result<Report> {
     figures.extend(sandbox::measure_sandbox().await.context("code")?);
     terminal::print_note("11/13 the web, and the gateway function");
     figures.extend(web::measure_web().await.context("the web")?);
+    figures.extend(outside_tools::measure_outside_tools().await.context("tools from outside")?);
     let gateway = agent.with_file_name("gateway");
     figures.extend(gateway_function::measure_gateway(&gateway).await.context("the gateway")?);
     terminal::print_note("12/13 people who answer, and runs that wait for them (30 s)");

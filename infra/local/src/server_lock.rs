@@ -5,18 +5,23 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use djinn_aws::{Aws, AwsSecrets};
 use djinn_outside::{LockFile, LockedServer, McpServer};
+use djinn_runtime::port::secret::NoSecrets;
 use djinn_runtime::port::text_folder::{FolderText, MAX_LOCK, SERVERS, SERVERS_LOCK};
 use djinn_settings::table::runtime::LOCAL;
 use djinn_tools::local_folder::LocalFolder;
 use djinn_wiring::Variables;
 
+use crate::store::{BUCKET, TABLE};
 use crate::system::Var;
 
 /// The MCP servers of a configuration folder, and the file with their accepted tools.
 pub struct ServerLock {
     folder: PathBuf,
     variables: Variables,
+    /// The store of keys without a variable.
+    secrets: Option<AwsSecrets>,
 }
 
 /// A server that had no entry in the lock file.
@@ -34,7 +39,14 @@ impl ServerLock {
         let local = LOCAL.pair("1");
         let variables: Variables =
             Arc::new(move |name| if name == local.0 { Some(local.1.clone()) } else { var(name) });
-        Self { folder, variables }
+        Self { folder, variables, secrets: None }
+    }
+
+    /// Reads keys without a variable from Secrets Manager, as calls do.
+    #[must_use]
+    pub fn with_secrets(self) -> Self {
+        let secrets = Aws::new(djinn_aws::Settings::new(TABLE, BUCKET)).secrets();
+        Self { secrets: Some(secrets), ..self }
     }
 
     /// Reads the servers and the lock file, which is empty if there is none.
@@ -68,7 +80,10 @@ impl ServerLock {
     /// # Errors
     /// Returns a sentence without its full stop if the list cannot be read to its end.
     pub async fn list_server(&self, server: &McpServer) -> Result<LockedServer, String> {
-        gateway::list_server(server, &self.variables).await
+        match &self.secrets {
+            Some(secrets) => gateway::list_server(server, &self.variables, secrets).await,
+            None => gateway::list_server(server, &self.variables, &NoSecrets).await,
+        }
     }
 
     /// Writes the lock file as a whole: a reader finds the old or the new one.

@@ -61,6 +61,10 @@ struct NamedTool {
     terms: TermFields,
 }
 
+/// The rule for a server that a client starts as its child.
+const NO_STDIO: &str = "`command` would start the server on this machine, and a deployment has no machine for it: start \
+                        the server yourself, over HTTP or with a bridge from stdio, and set `url`";
+
 /// Checks the name of a server: 1 to 30 lower-case letters, digits and single underscores, with a letter first and no
 /// underscore last. The names of its tools then have one reading: `server__tool`.
 ///
@@ -193,6 +197,11 @@ fn read_server<'a>(
     name: &str,
 ) -> Option<McpServer> {
     let fields: Vec<&str> = FIELDS.iter().chain(&TERM_FIELDS).copied().collect();
+    if top.has_field("command") {
+        let line = reader.line_of(top, "command");
+        reader.refuse(line, NO_STDIO);
+        return None;
+    }
     reader.check_names(top, &fields);
     let url = read_url(reader, top);
     let header_fields = read_headers(reader, top, |name| {

@@ -1,9 +1,10 @@
 //! Tools of MCP servers: a file of the configuration folder, a lock file, and a server on loopback.
 
 use std::fs;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use djinn_outside::{LockFile, LockedServer, McpServer, ServerTransport, ToolProblemCode};
+use djinn_runtime::configuration::Variables;
 use djinn_runtime::port::outside::{Outside, ToolAnswer, ToolJob};
 use serde_json::{Value, json};
 
@@ -98,6 +99,43 @@ async fn a_locked_tool_is_called_and_its_key_is_in_no_answer() {
     // A discovery, and a request for each call.
     assert_eq!(site.requests().len(), 3);
     assert!(!LOG.text().contains(CANARY));
+}
+
+#[tokio::test]
+async fn a_listing_reads_keys_from_variables_then_from_secrets() {
+    let site = Site::start(|request| serve(request, |_| json!({"tools": []}))).await;
+    let tools = ToolGateway::start(&[&site]);
+    let origin = site.origin();
+    let variables: Variables = Arc::new(move |name| match name {
+        "DJINN_LOCAL" => Some("1".to_owned()),
+        "DJINN_EGRESS_ORIGINS" => Some(origin.clone()),
+        "TOOL_KEY_LAPTOP" => Some("laptop-key".to_owned()),
+        _ => None,
+    });
+    for (key, expected) in [
+        ("key:laptop", Ok("laptop-key")),
+        ("key:weather", Ok(CANARY)),
+        ("user_key:laptop", Ok("laptop-key")),
+        // A key of the operator is no key of a user.
+        ("user_key:weather", Err("the variable TOOL_KEY_WEATHER")),
+        ("key:other", Err("the variable TOOL_KEY_OTHER (there is no `djinn/tools/other`)")),
+    ] {
+        let text = file(&site.url("/mcp")).replace("key:weather", key);
+        let server = McpServer::read("notes", "notes", &text).unwrap();
+        let before = site.requests().len();
+        let listed = gateway::list_server(&server, &variables, &tools.keys).await;
+        let sent: Vec<_> = site.requests().split_off(before);
+        match expected {
+            Ok(value) => {
+                assert!(listed.is_ok() && !sent.is_empty(), "{key}: {listed:?}");
+                let header = format!("Bearer {value}");
+                assert!(sent.iter().all(|request| request.headers["authorization"] == *header));
+            }
+            Err(says) => {
+                assert!(listed.unwrap_err().contains(says) && sent.is_empty(), "{key}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -29,6 +29,11 @@ const REPLACEMENTS: &[(&str, &str, &str)] = &[
     ("url = \"https://mcp.example.com:8443/v1\"\n", "", "1: `url` is missing: a URL that begins"),
     ("\"https://mcp.example.com:8443/v1\"", "3", "1: `url` must be a URL that begins with"),
     ("\"https://mcp.example.com:8443/v1\"", "\" \"", "1: `url` must be a URL that begins with"),
+    (
+        "url = \"https://mcp.example.com:8443/v1\"\n",
+        "command = \"uvx\"\nargs = [\"mcp-server-time\"]\n",
+        "1: `command` would start the server on this machine",
+    ),
     ("https:", "file:", "1: `url` must begin with https:// or http://"),
     ("https:", "stdio:", "1: `url` must begin with https:// or http://"),
     ("https://mcp", "https://me:secret@mcp", "1: `url` has a user or a password"),
