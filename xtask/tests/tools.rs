@@ -135,7 +135,7 @@ fn new_changed_and_gone_tools_are_shown_and_written_only_if_accepted() {
     let server = NotesServer::start_other(folder.port);
     let (code, text) = folder.lock(&["--check"]);
     assert_eq!(code, Some(1), "{text}");
-    let gone = "notes: 4 tools are new, 0 changed, 2 gone, 0 rejected";
+    let gone = "notes: 5 tools are new, 0 changed, 2 gone, 0 rejected";
     assert!(text.contains(gone) && text.contains("has `list_notes`, which is no tool"), "{text}");
     drop(server);
     let (code, text) = folder.lock(&["--yes"]);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use djinn_mcp::{McpClient, McpEndpoint, McpErrorCode, McpResult, McpTransport};
+use djinn_mcp::{McpClient, McpEndpoint, McpErrorCode, McpHeader, McpResult, McpTransport};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::TcpStream;
@@ -130,6 +130,20 @@ struct RealServer<'a> {
 }
 
 impl RealServer<'_> {
+    /// Asks the server for the key that it sees.
+    async fn ask_with_key(&self, key: &str) -> String {
+        let header = McpHeader {
+            name: "Authorization".to_owned(),
+            value: format!("Bearer {key}"),
+            is_key: true,
+        };
+        let endpoint = McpEndpoint { headers: vec![header], ..self.endpoint.clone() };
+        let mut call = call("who", self.kind.revision);
+        call.transport = self.kind.transport();
+        call.arguments.clear();
+        self.client.call_tool(&endpoint, call).await.unwrap().text
+    }
+
     async fn call(&self, tool: &str) -> Result<McpResult, djinn_mcp::McpError> {
         let mut call = call(tool, self.kind.revision);
         call.transport = self.kind.transport();
@@ -149,7 +163,7 @@ async fn check_server(kind: &Kind) {
     let listing = server.client.list_tools(&server.endpoint).await.unwrap();
     let names: Vec<_> =
         listing.tools.iter().map(|tool| tool.as_ref().unwrap()["name"].clone()).collect();
-    assert_eq!(names, ["add", "picture", "fail", "wait"], "{name}");
+    assert_eq!(names, ["add", "picture", "fail", "who", "wait"], "{name}");
     // A server of both revisions is asked for the newer.
     let listed = match (kind.sdk, kind.transport()) {
         (_, McpTransport::Sse) => OLDEST,
@@ -172,6 +186,13 @@ async fn check_server(kind: &Kind) {
     assert!(failure.is_error && is_reported, "{name}: {failure:?}");
     let unknown = server.call("nothing").await.unwrap_err();
     assert_eq!(unknown.code, McpErrorCode::UnknownTool, "{name}: {unknown}");
+    // Each key has its own connection, which the server sees, also if calls take turns or run at the same time.
+    for key in ["anna", "bob", "anna"] {
+        let seen = server.ask_with_key(key).await;
+        assert!(seen.starts_with(&format!("Bearer {key}")), "{name}: {seen}");
+    }
+    let both = tokio::join!(server.ask_with_key("anna"), server.ask_with_key("bob"));
+    assert!(both.0.starts_with("Bearer anna") && both.1.starts_with("Bearer bob"), "{name}");
     // A restarted server knows no session, and has renamed a tool.
     let port = process.port;
     process.kill().await;
@@ -192,7 +213,7 @@ async fn check_server(kind: &Kind) {
     assert_eq!(changed.code, McpErrorCode::UnknownTool, "{name}: {changed}");
     server.call("plus").await.unwrap_or_else(|error| panic!("{name}: {error}"));
     println!(
-        "real server: {name}: listed, called, image, error, unknown tool, restart, death, renamed"
+        "real server: {name}: listed, called, image, error, unknown tool, keys, restart, death, renamed"
     );
 }
 

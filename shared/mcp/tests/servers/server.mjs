@@ -24,6 +24,9 @@ function createMcpServer() {
   server.registerTool("fail", { description: "Always fails." }, () => {
     throw new Error("there is no ink");
   });
+  server.registerTool("who", { description: "Returns the key of the call." }, ({ requestInfo }) => ({
+    content: [{ type: "text", text: String(requestInfo.headers.authorization) }],
+  }));
   server.registerTool("wait", { description: "Never ends." }, () => new Promise(() => console.log("waiting")));
   return server;
 }

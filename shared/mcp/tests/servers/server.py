@@ -8,12 +8,12 @@ import socket
 import uvicorn
 
 try:
-    from mcp.server.mcpserver import Image, MCPServer
+    from mcp.server.mcpserver import Context, Image, MCPServer
 
     IS_NEW = True
 except ImportError:
+    from mcp.server.fastmcp import Context, Image
     from mcp.server.fastmcp import FastMCP as MCPServer
-    from mcp.server.fastmcp import Image
 
     IS_NEW = False
 
@@ -47,6 +47,12 @@ def picture() -> Image:
 def fail() -> str:
     """Always fails."""
     raise ValueError("there is no ink")
+
+
+@server.tool()
+def who(context: Context) -> str:
+    """Returns the key of the call."""
+    return str(context.request_context.request.headers.get("authorization"))
 
 
 @server.tool()

@@ -21,6 +21,9 @@ function createMcpServer() {
   server.registerTool("fail", { description: "Always fails." }, () => {
     throw new Error("there is no ink");
   });
+  server.registerTool("who", { description: "Returns the key of the call." }, ({ http }) => ({
+    content: [{ type: "text", text: String(http.req.headers.get("authorization")) }],
+  }));
   server.registerTool("wait", { description: "Never ends." }, () => new Promise(() => console.log("waiting")));
   return server;
 }
