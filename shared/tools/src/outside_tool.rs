@@ -1,6 +1,6 @@
 //! A tool that is a file of the configuration folder, an HTTP request or a tool of an MCP server: the gateway calls it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use djinn_core::file::{IMAGE_TYPES, ProductFile, ending_of, image_type_of, media_type_of};
 use djinn_core::human::{Interrupt, NeededKey};
@@ -38,6 +38,8 @@ pub struct OutsideTool<F> {
     shown: ShownSchema,
     /// The parameters as their author wrote them, for which arguments must be valid.
     original: OriginalSchema,
+    /// The descriptions in English and in Chinese, once they were asked for. A folder that changes has new tools.
+    descriptions: [OnceLock<String>; 2],
 }
 
 /// The ports of tools from files.
@@ -66,14 +68,24 @@ impl<F> OutsideTool<F> {
             OutsideDefinition::Mcp(tool) => tool.shown.clone(),
         };
         let original = OriginalSchema::compile(definition.parameters())?;
-        Ok(Self { definition, ports, shown, original })
+        Ok(Self { definition, ports, shown, original, descriptions: Default::default() })
     }
 
     fn terms(&self) -> &ToolTerms {
         self.definition.terms()
     }
 
-    /// Returns the description for models. The words of a server are framed.
+    /// Returns the description for models.
+    fn description(&self, language: Language) -> String {
+        let [en, zh] = &self.descriptions;
+        let description = match language {
+            Language::En => en,
+            Language::Zh => zh,
+        };
+        description.get_or_init(|| self.describe(language)).clone()
+    }
+
+    /// Renders the description for models. The words of a server are framed.
     fn describe(&self, language: Language) -> String {
         let with_note =
             |description: &str| format!("{description}\n{}", self.shown.note).trim().to_owned();
@@ -293,7 +305,7 @@ impl<F: Files + SealedKeys + Send + Sync> Tool for OutsideTool<F> {
         let terms = self.terms();
         ToolSpec {
             name: self.definition.name().to_owned(),
-            description: self.describe(language),
+            description: self.description(language),
             schema: self.shown.schema.clone(),
             effect: terms.effect,
             policy: ToolPolicy {
