@@ -22,9 +22,10 @@ fn events(answer: &Answer) -> Vec<Value> {
 #[track_caller]
 fn unlocked(answer: &Answer) -> (u16, String) {
     let events = events(answer);
-    let [thought, ready] = events.as_slice() else { panic!("{events:?}") };
-    assert_eq!(thought["eventType"], "THINK");
+    let [thought, error, ready] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!((&thought["eventType"], &error["eventType"]), (&json!("THINK"), &json!("ERROR")));
     assert!(!thought["data"].as_str().unwrap().is_empty());
+    assert_eq!(thought["data"], error["data"]);
     assert_eq!(*ready, json!({"eventType": "READY", "data": ""}));
     (answer.status, thought["code"].as_str().unwrap().to_owned())
 }
@@ -35,26 +36,41 @@ async fn sent(client: &Client, method: Method, path: &str, body: &str) -> Answer
 }
 
 #[tokio::test]
-async fn a_data_question_is_told_that_there_are_none_yet() {
-    // The sentence has the language of the question, or else the deployment's.
-    for (language, question, says) in [
-        ("en", "2+2=?", "Data questions"),
-        ("zh", "2+2=?", "数据问答"),
-        ("zh", "Which region sold most?", "Data questions"),
-        ("en", "哪个地区卖得最多？", "数据问答"),
-    ] {
-        let world = World::start_with(|options, _| {
-            options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
-        })
-        .await;
-        let answer = world.post(DATA, &json!({"content": question})).await;
-        assert_eq!(unlocked(&answer), (200, "data_unavailable".to_owned()));
-        let sentence = events(&answer)[0]["data"].clone();
-        assert!(sentence.as_str().unwrap().contains(says), "{sentence}");
-        assert_eq!(world.get("/data/allModels").await.json(), json!({"code": 200, "data": []}));
-        assert!(world.model.requests().is_empty());
-        assert_eq!(world.get("/sessions").await.json()["sessions"], json!([]));
-    }
+async fn data_question_without_tables_is_a_run_whose_answer_is_a_thought() {
+    let world = World::start().await;
+    world.model.on_request(|_| true).reply("There are no tables. Add a file.");
+    let answer = world.post(DATA, &json!({"content": "Sales by region?", "traceId": "t1"})).await;
+    assert_eq!(answer.status, 200);
+    let frames = answer.text.split("\n\n").filter_map(|frame| frame.split_once("data:"));
+    let events: Vec<Value> = frames
+        .map(|(_, data)| serde_json::from_str(data.lines().next().unwrap()).unwrap())
+        .collect();
+    let kinds: Vec<_> = events.iter().map(|event| event["eventType"].as_str().unwrap()).collect();
+    assert_eq!(kinds.first(), Some(&"DEBUG"));
+    assert_eq!(kinds[kinds.len() - 2..], ["finished_stream", "READY"], "{kinds:?}");
+    let thought = events.iter().rfind(|event| event["eventType"] == "THINK").unwrap();
+    assert_eq!(thought["data"], "There are no tables. Add a file.");
+    let run = world.get(&format!("/runs/{}", events[0]["data"].as_str().unwrap())).await.json();
+    assert_eq!((&run["mode"], &run["request"]), (&json!("data_query"), &json!("t1")), "{run}");
+    // The same request joins the same run.
+    let again = world.post(DATA, &json!({"content": "Sales by region?", "traceId": "t1"})).await;
+    assert!(again.text.contains(events[0]["data"].as_str().unwrap()), "{}", again.text);
+    assert_eq!(world.model.requests().len(), 1);
+    assert_eq!(world.get("/data/allModels").await.json(), json!({"code": 200, "data": []}));
+}
+
+#[tokio::test]
+async fn page_that_reconnects_joins_its_run_by_the_cursor() {
+    let world = World::start().await;
+    world.model.on_request(|_| true).reply("There are no tables.");
+    let body = json!({"content": "Sales by region?"});
+    let first = world.post(DATA, &body).await;
+    let cursor = first.text.lines().find_map(|line| line.strip_prefix("id:")).unwrap().trim();
+    let request = world.request(Method::POST, DATA).json(&body).header("last-event-id", cursor);
+    let again = Answer::of(request.send().await.unwrap()).await;
+    assert_eq!(again.header("djinn-run-id"), first.header("djinn-run-id"));
+    assert!(again.text.contains("READY") && !again.text.contains("DEBUG"), "{}", again.text);
+    assert_eq!(world.model.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -78,7 +94,9 @@ async fn whatever_is_refused_at_a_path_of_that_ui_is_said_as_its_pages_read_it()
     }
     let not_posted = sent(&world, Method::GET, DATA, "").await;
     assert_eq!(not_posted.header("allow"), "POST");
-    for path in ["/data/previewData?modelCode=x", "/web/api/login", "/data/nothing"] {
+    let preview = world.get("/data/previewData?modelCode=x").await;
+    assert_eq!((preview.status, &preview.json()["code"]), (404, &json!("table_not_found")));
+    for path in ["/data/testQuery", "/web/api/login", "/data/nothing"] {
         let answer = world.get(path).await;
         let told = answer.json();
         assert_eq!((answer.status, &told["code"]), (404, &json!("route_not_found")), "{path}");
@@ -129,7 +147,7 @@ async fn a_ui_beside_the_routes_hides_none_of_their_answers() {
     assert_eq!(got(Method::GET, "/assets/app.js", "*/*").await, script);
     let json = "application/json, text/plain, */*";
     for (method, path, accept) in [
-        (Method::GET, "/data/previewData", json),
+        (Method::GET, "/data/testQuery", json),
         (Method::GET, "/runs/nobody/nothing", browser),
         (Method::GET, "/web/api/login", browser),
         (Method::GET, "/assets/gone.js", "*/*"),
@@ -143,6 +161,6 @@ async fn a_ui_beside_the_routes_hides_none_of_their_answers() {
     }
     let (status, body) = got(Method::PUT, "/runs", browser).await;
     assert_eq!((status, body.contains("method_not_allowed")), (405, true), "{body}");
-    let answer = world.post(DATA, &json!({"content": "Hello?"})).await;
-    assert_eq!(unlocked(&answer).0, 200);
+    let answer = world.post(DATA, &json!({"content": ""})).await;
+    assert_eq!(unlocked(&answer).0, 400);
 }

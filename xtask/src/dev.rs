@@ -23,6 +23,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use djinn_local::{
     Djinn, LaptopSandbox, ServerLock, System, SystemOptions, Var, Walls, create_private_dir,
+    write_demo_tables,
 };
 use djinn_settings::table::agent::{LINK_KEY, PAGE};
 use djinn_settings::table::dev::{HOME, LOG};
@@ -181,6 +182,7 @@ fn default_vars() -> Result<Vec<(&'static str, String)>> {
         CONFIG.pair(path),
     ];
     if !folder.join(FILE_NAME).exists() {
+        write_demo_tables(&folder).with_context(|| HomeFile(folder.clone()))?;
         vars.push(OFFERED_AGENTS.pair("all"));
     }
     Ok(vars)

@@ -19,6 +19,7 @@ use djinn_protocol::chat_completions::ChatCompletions;
 use djinn_protocol::connection::{Connection, Projection};
 use djinn_protocol::cursor::Cursor;
 use djinn_protocol::joyagent::{JoyAgent, ToolSchemas, Translator};
+use djinn_protocol::joyagent_data::JoyAgentData;
 use djinn_protocol::joyagent_ui::JoyAgentUi;
 use djinn_protocol::native::NativeProjection;
 use djinn_runtime::client::{ClientBody, ClientStream, HandOverSignal};
@@ -254,6 +255,7 @@ async fn serve_stream<P: Ports>(
             let options = stream.into_options(&key.run, first_record);
             Box::new(AiSdk::new(key.run.clone(), options, links, language))
         }
+        StreamProtocol::JoyAgentData => Box::new(JoyAgentData::new(key.run.clone(), language)),
         StreamProtocol::JoyAgent => Box::new(JoyAgent::new(translator())),
         StreamProtocol::JoyAgentUi => Box::new(JoyAgentUi::new(translator())),
     };

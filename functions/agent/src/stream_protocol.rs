@@ -19,6 +19,8 @@ pub(crate) enum StreamProtocol {
     ChatCompletions(ChatOptions),
     /// The UI message stream of the AI SDK.
     AiSdk(AiStream),
+    /// The events of JoyAgent's data page, as sent by `POST /data/chatQuery`.
+    JoyAgentData,
 }
 
 impl StreamProtocol {
@@ -29,7 +31,7 @@ impl StreamProtocol {
             // The page shows the request once more, with its form.
             Self::JoyAgent | Self::JoyAgentUi => Some(n),
             Self::ChatCompletions(_) | Self::AiSdk(_) => Some(n.saturating_add(1)),
-            Self::Native => None,
+            Self::Native | Self::JoyAgentData => None,
         }
     }
 
@@ -43,6 +45,7 @@ impl StreamProtocol {
             | Self::JoyAgentUi
             | Self::Native
             | Self::AiSdk(_)
+            | Self::JoyAgentData
             | Self::ChatCompletions(_) => "text/event-stream; charset=utf-8",
         }
     }
@@ -51,9 +54,11 @@ impl StreamProtocol {
     pub(crate) fn headers(&self, run: &RunId, first_record: u64) -> HeaderMap {
         match self {
             Self::AiSdk(stream) => stream.headers(run, first_record),
-            Self::JoyAgent | Self::JoyAgentUi | Self::Native | Self::ChatCompletions(_) => {
-                HeaderMap::new()
-            }
+            Self::JoyAgent
+            | Self::JoyAgentUi
+            | Self::Native
+            | Self::JoyAgentData
+            | Self::ChatCompletions(_) => HeaderMap::new(),
         }
     }
 }

@@ -60,16 +60,26 @@ pub(crate) fn list_client_operations() -> Vec<Operation> {
         post(
             "/data/chatQuery",
             "askData",
-            "Tells JoyAgent's web page that data questions are not supported yet.",
+            "Answers a question over the tables of the deployment with the events of JoyAgent's web page: `DEBUG`, `THINK` \
+             with all text so far, `finished_stream`, `CHART_DATA`, `ERROR`, and `READY` last.",
         )
         .body::<DataRequest>()
         .stream()
-        .errors(&[QueryMissing, QueryTooLong]),
+        .last_event_header()
+        .errors(QUESTION),
         get(
             "/data/allModels",
             "listModels",
-            "Returns an empty list of models, required by JoyAgent's web page.",
+            "Lists the caller's tables for JoyAgent's web page.",
         )
-        .json::<ModelListBody>(200, "An empty list."),
+        .json::<ModelListBody>(200, "The tables in the order of their names."),
+        get(
+            "/data/previewData",
+            "previewData",
+            "Returns the first 100 rows of a table for JoyAgent's web page.",
+        )
+        .query::<DataPreviewQuery>()
+        .json::<DataPreviewBody>(200, "The rows, or the reason for missing rows.")
+        .errors(&[TableNotFound]),
     ]
 }

@@ -3,6 +3,7 @@
 mod backing;
 mod demo;
 mod demo_search;
+mod demo_tables;
 mod dispatch;
 mod font;
 mod laptop_gateway;
@@ -21,6 +22,7 @@ mod ui;
 
 pub use backing::{Backing, BackingOptions};
 pub use demo_search::DemoSite;
+pub use demo_tables::write_demo_tables;
 pub use dispatch::{ALARM_EVERY, LocalDispatch};
 pub use djinn_wiring::{CheckedFolder, Djinn, check_folder};
 pub use font::prepare_fonts;

@@ -67,6 +67,8 @@ codes! {
     ShareNotFound = "share_not_found";
     /// The file does not exist or belongs to another tenant.
     FileNotFound = "file_not_found";
+    /// The caller has no table of this name.
+    TableNotFound = "table_not_found";
     /// The path matches no route.
     RouteNotFound = "route_not_found";
     /// The route does not support the request's method.
@@ -132,8 +134,6 @@ codes! {
     ContentRefused = "content_refused";
 
     // Errors of the deployment.
-    /// A data question: the default of JoyAgent's UI, not supported here.
-    DataUnavailable = "data_unavailable";
     /// The content checker returned no verdict, and the deployment blocks unchecked content.
     ContentUnchecked = "content_unchecked";
     /// The request has no verified caller, and `DJINN_LOCAL` is not set.

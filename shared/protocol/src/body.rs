@@ -28,7 +28,7 @@ pub use joyagent::{
 };
 pub use key::{KeyBody, KeyListBody};
 pub use mode::{ModeBody, ModeListBody};
-pub use model::ModelListBody;
+pub use model::{DataColumnBody, DataModelBody, DataPreviewBody, DataPreviewRows, ModelListBody};
 pub use page::{PageConfigBody, PageIssuerBody, PageLanguage, PageToken, SignInMethod};
 pub use run::{
     AcceptedBody, AmountBody, BudgetBody, ChildBody, EndBody, ExpiredWord, FailureBody,
@@ -50,7 +50,7 @@ macro_rules! answer_bodies {
 
 answer_bodies! {
     AcceptedBody, ChatModelListBody, FeedbackBody, FileListBody, FileLocationBody, HumanRequestListBody<'_>, KeyListBody, MessageBody,
-    ModeListBody, ModelListBody, NewFileBody<'_>, PageConfigBody<'_>, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
+    ModeListBody, ModelListBody, DataPreviewBody, NewFileBody<'_>, PageConfigBody<'_>, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
     PlanWaitingBody, ResponseBody, RunBody<'_>, RunListBody, SessionBody<'_>, SessionFilesBody<'_>,
     SessionListBody, ShareBody, StopBody, TitleBody, ToolListBody, UploadBody,
     UploadTargetBody,

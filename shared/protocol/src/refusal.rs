@@ -3,7 +3,7 @@
 use djinn_core::error_code::{ErrorCode as Code, Failure};
 
 /// The codes by HTTP status, for a response before the start of a stream.
-const STATUSES: [(u16, &[Code]); 15] = [
+const STATUSES: [(u16, &[Code]); 14] = [
     (
         400,
         &[
@@ -39,6 +39,7 @@ const STATUSES: [(u16, &[Code]); 15] = [
             Code::ShareNotFound,
             Code::KeyNotFound,
             Code::FileNotFound,
+            Code::TableNotFound,
             Code::RouteNotFound,
             Code::RequestNotFound,
             Code::LinkNotFound,
@@ -100,7 +101,6 @@ const STATUSES: [(u16, &[Code]); 15] = [
             Code::Stopped,
         ],
     ),
-    (501, &[Code::DataUnavailable]),
     (
         502,
         &[

@@ -26,8 +26,8 @@ pub use human::{
     CostThresholdRequest, HumanSettingsRequest, ResponseRequest, RiskWord, TimeoutWord,
 };
 pub use joyagent::{
-    AnnounceRequest, DataRequest, FeedbackRequest, FeedbackWords, FileListRequest, FileRequest,
-    JoyAgentRequest, UploadRequest,
+    AnnounceRequest, DataPreviewQuery, DataRequest, FeedbackRequest, FeedbackWords,
+    FileListRequest, FileRequest, JoyAgentRequest, UploadRequest,
 };
 pub use key::KeyRequest;
 pub use query::{AiStreamQuery, FollowQuery, NoParameters, PageQuery, RunListQuery};

@@ -25,6 +25,7 @@ pub mod sealed_key;
 pub mod secret;
 pub mod share;
 pub mod stream;
+pub mod table;
 pub mod text_folder;
 pub mod tool;
 pub mod tool_progress;

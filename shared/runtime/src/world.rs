@@ -13,6 +13,7 @@ use crate::port::clock::Clock;
 use crate::port::model::Model;
 use crate::port::outside::Outside;
 use crate::port::sandbox::Sandbox;
+use crate::port::table::Tables;
 use crate::port::tool::Toolbox;
 use crate::prompt::Prompts;
 use crate::rate_limits::RateLimits;
@@ -44,6 +45,8 @@ pub struct World<S, M, A, I, C> {
     pub sandbox: Arc<dyn Sandbox>,
     /// The gateway that seals users' keys.
     pub outside: Arc<dyn Outside>,
+    /// The tables of the deployment.
+    pub tables: Arc<dyn Tables>,
     /// The periods and limits of drivers.
     pub settings: Arc<Settings>,
     /// The settings as variables, for their other readers.
@@ -69,6 +72,7 @@ impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
             content: Arc::clone(&self.content),
             sandbox: Arc::clone(&self.sandbox),
             outside: Arc::clone(&self.outside),
+            tables: Arc::clone(&self.tables),
             settings: Arc::clone(&self.settings),
             variables: Arc::clone(&self.variables),
             shutdown: self.shutdown.clone(),
@@ -126,6 +130,10 @@ where
 
     fn sandbox(&self) -> &dyn Sandbox {
         self.sandbox.as_ref()
+    }
+
+    fn tables(&self) -> &dyn Tables {
+        &*self.tables
     }
 
     fn outside(&self) -> &dyn Outside {
@@ -220,6 +228,8 @@ pub trait Ports: Clone + Send + Sync + 'static {
     fn sandbox(&self) -> &dyn Sandbox;
     /// Returns the gateway that seals users' keys.
     fn outside(&self) -> &dyn Outside;
+    /// Returns the tables of the deployment.
+    fn tables(&self) -> &dyn Tables;
     /// Returns the periods and limits of drivers.
     fn settings(&self) -> &Settings;
     /// Returns the settings as variables: the environment, and below it the fields of `djinn.toml`.

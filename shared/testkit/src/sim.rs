@@ -28,6 +28,7 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::outside::DisabledOutside;
 use djinn_runtime::port::sandbox::DisabledSandbox;
+use djinn_runtime::port::table::NoTables;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::prompt::Prompts;
 use djinn_runtime::question::UserQuestion;
@@ -106,6 +107,7 @@ impl Sim {
             content: Arc::default(),
             sandbox: Arc::new(DisabledSandbox("the simulation has no sandbox".to_owned())),
             outside: Arc::new(DisabledOutside(String::new())),
+            tables: Arc::new(NoTables),
             settings: Arc::new(Settings::default()),
             variables: Arc::new(|_| None),
             shutdown: Shutdown::default(),

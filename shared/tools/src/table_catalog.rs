@@ -1,5 +1,7 @@
 //! The tables of the deployment, which the sandbox reads once for each content and, with a filter, for each caller.
 
+mod listing;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

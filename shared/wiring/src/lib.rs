@@ -174,6 +174,7 @@ fn build_configured<A: Alarms, I: Invoker>(
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
         sandbox: parts.sandbox,
         outside: parts.outside,
+        tables: parts.tables,
         settings: Arc::new(settings),
         variables: Arc::clone(variables),
         model: Arc::new(Models::new(models, aws.secrets()).with_prompts(Arc::clone(&prompts))),

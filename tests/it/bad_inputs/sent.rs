@@ -53,7 +53,7 @@ impl Reply {
     pub(super) fn told(&self, is_for_the_ui: bool) -> Told {
         let frames = self.text.strip_prefix("data:").filter(|_| is_for_the_ui);
         let (event, unlocks) = match frames.and_then(|frames| frames.split_once("\n\n")) {
-            Some((event, rest)) => (Some(event), rest.starts_with("data:{\"eventType\":\"READY\"")),
+            Some((event, rest)) => (Some(event), rest.contains("data:{\"eventType\":\"READY\"")),
             None => (None, false),
         };
         let json: Value = serde_json::from_str(event.unwrap_or(&self.text)).unwrap_or_default();

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use djinn_local::write_demo_tables;
+
 use super::*;
 
 /// A title, a total, a decimal mark in quotes, and months as people write them.
@@ -157,5 +159,95 @@ async fn table_of_the_deployment_has_no_hidden_columns_and_no_rows_of_others() {
     }
     for words in ["99001", "700", "North", "| cost", "# secret"] {
         assert!(requests.iter().all(|request| !request.text().contains(words)), "{words}");
+    }
+}
+
+/// The events of JoyAgent's data page, and the kinds of all but thoughts.
+fn page_events(text: &str) -> (Vec<Value>, Vec<String>) {
+    let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let events: Vec<Value> = data.map(|data| serde_json::from_str(data).unwrap()).collect();
+    let kinds = events.iter().map(|event| event["eventType"].as_str().unwrap().to_owned());
+    let kinds = kinds.filter(|kind| kind != "THINK").collect();
+    (events, kinds)
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn joyagents_data_page_lists_and_previews_tables_and_draws_an_answer() {
+    let scratch = TempDir::new().unwrap();
+    let folder = TempDir::new().unwrap();
+    write_table(folder.path());
+    let sandbox = open_sandbox(&scratch);
+    let config = folder.path().display().to_string();
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_CONFIG", config));
+        options.djinn = Djinn::new().with_sandbox(sandbox);
+    });
+    let world = world.await;
+    let preview = world.get("/data/previewData?modelCode=sales").await.json()["data"].clone();
+    let first = json!({"owner": "you", "region": "East", "amount": 10});
+    assert_eq!((&preview["success"], &preview["dataList"][0]), (&json!(true), &first), "{preview}");
+    // The list waits a few seconds for tables; this one was read already.
+    let models = world.get("/data/allModels").await.json();
+    let model = &models["data"][0];
+    assert_eq!(models["data"].as_array().unwrap().len(), 1, "{models}");
+    assert_eq!((&model["modelCode"], &model["type"]), (&json!("sales"), &json!("TABLE")));
+    let columns = model["schemaList"].as_array().unwrap().iter();
+    let columns: Vec<_> = columns.map(|column| column["columnId"].clone()).collect();
+    assert_eq!(columns, ["owner", "region", "amount"]);
+    assert_eq!(world.get("/data/previewData?modelCode=secret").await.status, 404);
+
+    let sql = "SELECT region, sum(amount) AS total FROM sales GROUP BY 1";
+    at(&world.model, "").say("Sums by region.").call("run_sql", queries(sql));
+    let body = json!({"content": "Sales by region?"});
+    let answer = world.post("/data/chatQuery", &body).await;
+    let (events, kinds) = page_events(&answer.text);
+    assert_eq!(kinds, ["DEBUG", "finished_stream", "CHART_DATA", "READY"], "{}", answer.text);
+    let thought = events.iter().rfind(|event| event["eventType"] == "THINK").unwrap();
+    let thought = thought["data"].as_str().unwrap();
+    assert!(thought.starts_with("Sums by region.") && thought.contains(sql), "{thought}");
+    let chart = &events[events.len() - 2]["data"][0];
+    let rows = chart["dataList"].as_array().unwrap();
+    assert_eq!(
+        (rows.len(), &chart["dimCols"], &chart["measureCols"]),
+        (2, &json!(["c1"]), &json!(["c2"]))
+    );
+    assert_eq!(chart["nl2sqlResult"], sql);
+    assert_eq!(world.get("/sessions").await.json()["sessions"], json!([]));
+    assert_eq!(world.model.requests().len(), 1);
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn demo_model_answers_the_suggested_questions_over_the_demo_tables() {
+    let scratch = TempDir::new().unwrap();
+    let folder = TempDir::new().unwrap();
+    write_demo_tables(folder.path()).unwrap();
+    let config = folder.path().display().to_string();
+    let options = SystemOptions {
+        settings: Some(quick()),
+        djinn: Djinn::new().with_sandbox(open_sandbox(&scratch)),
+        var: Box::new(move |name| (name == "DJINN_CONFIG").then(|| config.clone())),
+        ..SystemOptions::default()
+    };
+    let system = System::start(options).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    let models = client.get("/data/allModels").await.json();
+    let names: Vec<_> =
+        models["data"].as_array().unwrap().iter().map(|model| model["modelName"].clone()).collect();
+    assert_eq!(names, ["Orders", "销售明细"]);
+    for (question, points, kind, has_order) in [
+        ("2024年各月销量变化趋势如何？", 12, "DATE", false),
+        ("采购成本最高的前十名商品是什么？", 10, "VARCHAR", true),
+        ("Sales by region?", 5, "VARCHAR", true),
+    ] {
+        let answer = client.post("/data/chatQuery", &json!({"content": question})).await;
+        let (events, kinds) = page_events(&answer.text);
+        assert_eq!(kinds, ["DEBUG", "finished_stream", "CHART_DATA", "READY"], "{}", answer.text);
+        let chart = &events[events.len() - 2]["data"][0];
+        assert_eq!(chart["dataList"].as_array().unwrap().len(), points, "{chart}");
+        assert_eq!(chart["columnList"][0]["dataType"], kind, "{chart}");
+        assert_eq!(chart["measureCols"], json!(["c2"]), "{chart}");
+        assert_eq!(chart["columnList"][1]["order"].is_string(), has_order, "{chart}");
     }
 }

@@ -160,7 +160,7 @@ fn links_in(told: &Value, links: &mut Vec<String>) {
 async fn timed(door: &Door, clock: &ManualClock) -> Client {
     let LocalWorld { store, model, alarms, invoker, tools, prompts, content, .. } =
         door.ports.clone();
-    let LocalWorld { sandbox, outside, settings, .. } = door.ports.clone();
+    let LocalWorld { sandbox, outside, tables, settings, .. } = door.ports.clone();
     let http = model.http();
     let (clock, configuration) = (Arc::new(clock.clone()), None);
     let ports = Ports {
@@ -174,6 +174,7 @@ async fn timed(door: &Door, clock: &ManualClock) -> Client {
         content,
         sandbox,
         outside,
+        tables,
         settings,
         shutdown: djinn_runtime::shutdown::Shutdown::default(),
         rate_limits: djinn_runtime::rate_limits::RateLimits::default(),

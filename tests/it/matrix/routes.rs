@@ -41,6 +41,11 @@ pub(super) const ROUTES: &[Route] = &[
     ("GET", "/web/health", &[]),
     ("GET", "/web/config", &[]),
     ("GET", "/data/allModels", &[]),
+    (
+        "GET",
+        "/data/previewData",
+        &[case(LABELS, "/data/previewData?modelCode={id}", Sent::Nothing, 404)],
+    ),
     ("POST", "/data/chatQuery", &[]),
     ("GET", "/modes", &[]),
     ("GET", "/v1/models", &[]),

@@ -14,6 +14,7 @@ use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
 use djinn_runtime::port::outside::DisabledOutside;
 use djinn_runtime::port::sandbox::DisabledSandbox;
+use djinn_runtime::port::table::NoTables;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::port::{RunKey, StoreError};
 use djinn_runtime::prompt::Prompts;
@@ -108,6 +109,7 @@ impl Function {
             content: Arc::default(),
             sandbox: Arc::new(DisabledSandbox("this function has no sandbox".to_owned())),
             outside: Arc::new(DisabledOutside(String::new())),
+            tables: Arc::new(NoTables),
             settings: Arc::new(quick()),
             variables: Arc::new(|_| None),
             shutdown: djinn_runtime::shutdown::Shutdown::default(),

@@ -3,6 +3,7 @@
 pub(crate) mod ai_sdk;
 mod attachments;
 pub(crate) mod chat_completions;
+pub(crate) mod data_question;
 mod question_members;
 mod session_file;
 

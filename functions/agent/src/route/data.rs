@@ -1,56 +1,105 @@
-//! Data questions, the default of JoyAgent's UI. Not supported yet.
+//! The tables of JoyAgent's data page.
+
+use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::header::{CONTENT_TYPE, HeaderValue};
-use axum::response::{IntoResponse, Response};
-use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::language::Language;
-use djinn_protocol::body::ModelListBody;
-use djinn_protocol::joyagent_data;
-use djinn_protocol::request::DataRequest;
-use djinn_runtime::texts::MAX_QUESTION;
-use djinn_runtime::world::Ports;
+use djinn_core::error_code::ErrorCode;
+use djinn_protocol::body::{
+    DataColumnBody, DataModelBody, DataPreviewBody, DataPreviewRows, ModelListBody,
+};
+use djinn_protocol::joyagent_data::{data_type, neutralize, show_cell};
+use djinn_protocol::request::DataPreviewQuery;
+use djinn_runtime::port::table::{ListedColumn, ListedTable, TablePreview};
 
-use super::ask::is_blank;
-use crate::agent::SharedAgent;
+use crate::agent::{AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
-use crate::body::LenientBody;
+use crate::identity::Caller;
+use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
 
-/// The path of data questions from JoyAgent's UI. The UI reads only events.
-pub(crate) const ASK_DATA: &str = "/data/chatQuery";
+/// The code of successful responses, for JoyAgent's page.
+const OK: u16 = 200;
 
-/// The field with the question.
-const CONTENT: &str = "content";
+/// Maximum rows of a preview.
+const PREVIEW_ROWS: u32 = 100;
 
-/// `POST /data/chatQuery`: reports the missing support in a stream, with status 200, as for an answer.
-pub(crate) async fn ask_data<P: Ports>(
+/// Maximum time to read tables for their list. The page waits for 10 s.
+const LIST_WAIT: Duration = Duration::from_secs(7);
+
+/// The field with the name of a table.
+const MODEL_CODE: &str = "modelCode";
+
+/// `GET /data/allModels`: the caller's tables. The home page of JoyAgent's UI fails without this route.
+pub(crate) async fn list_models<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
-    LenientBody { request, .. }: LenientBody<DataRequest>,
-) -> Result<Response, ApiError> {
-    let question = request.content.as_deref().unwrap_or_default();
-    let language = Language::of_text(question);
-    check_question(question).map_err(|refusal| refusal.with_language(language))?;
-    let stream = HeaderValue::from_static("text/event-stream");
-    let why = ErrorCode::DataUnavailable.into();
-    let language = language.unwrap_or(agent.settings.run.language);
-    let body = joyagent_data::refusal_stream(&why, language);
-    Ok(([(CONTENT_TYPE, stream)], body).into_response())
+    caller: Caller,
+) -> ReplyResult {
+    let agent = agent.refresh().await;
+    let (ports, user) = (&agent.ports, caller.user_key());
+    let tables = ports.tables().list_tables(ports.sandbox(), &user, LIST_WAIT).await;
+    JsonReply::json(&ModelListBody { code: OK, data: tables.iter().map(show_table).collect() })
 }
 
-/// Checks a question, as invalid questions are possible here too.
-fn check_question(question: &str) -> Result<(), ApiError> {
-    let failure = match question {
-        blank if is_blank(blank) => Failure::new(ErrorCode::QueryMissing, CONTENT),
-        long if long.len() > MAX_QUESTION => {
-            Failure::new(ErrorCode::QueryTooLong, MAX_QUESTION.to_string())
+/// `GET /data/previewData`: the first rows of a table. Rows that cannot be read are an error in the body, which the
+/// page shows.
+pub(crate) async fn preview_data<P: AgentPorts>(
+    State(agent): State<SharedAgent<P>>,
+    caller: Caller,
+    UrlQuery(query): UrlQuery<DataPreviewQuery>,
+) -> ReplyResult {
+    let agent = agent.refresh().await;
+    let name = query.model_code.unwrap_or_default();
+    if name.is_empty() {
+        return Err(ApiError::invalid_field(MODEL_CODE, "is missing: name a table of the list"));
+    }
+    let (ports, user) = (&agent.ports, caller.user_key());
+    let preview = ports.tables().preview_table(ports.sandbox(), &user, &name, PREVIEW_ROWS).await;
+    let data = match preview {
+        None => return Err(ApiError::from(ErrorCode::TableNotFound).with_field(MODEL_CODE)),
+        Some(Ok(preview)) => show_preview(preview),
+        Some(Err(error)) => {
+            DataPreviewRows { error_message: error.to_string(), ..DataPreviewRows::default() }
         }
-        _ => return Ok(()),
     };
-    Err(ApiError::from(failure).with_field(CONTENT))
+    JsonReply::json(&DataPreviewBody { code: OK, data })
 }
 
-/// `GET /data/allModels`: the home page of JoyAgent's UI fails without this route.
-pub(crate) async fn list_models() -> ReplyResult {
-    JsonReply::json(&ModelListBody { code: 200, data: Vec::new() })
+fn show_table(table: &ListedTable) -> DataModelBody {
+    let name = neutralize(&table.name);
+    let column = |column: &ListedColumn| DataColumnBody {
+        model_code: name.clone(),
+        column_id: neutralize(&column.name),
+        column_name: neutralize(&column.name),
+        column_comment: neutralize(&column.about),
+        few_shot: neutralize(&column.samples.join(",")),
+        data_type: data_type(&column.kind),
+        synonyms: neutralize(&column.also.join(",")),
+    };
+    let rules = neutralize(&table.rules);
+    DataModelBody {
+        model_name: neutralize(&table.title),
+        use_prompt: rules.clone(),
+        business_prompt: rules,
+        kind: if table.sql.is_some() { "SQL" } else { "TABLE" },
+        content: neutralize(table.sql.as_deref().unwrap_or(&table.name)),
+        schema_list: table.columns.iter().map(column).collect(),
+        model_code: name,
+    }
+}
+
+fn show_preview(preview: TablePreview) -> DataPreviewRows {
+    let columns: Vec<String> = preview.columns.iter().map(|name| neutralize(name)).collect();
+    let rows = preview
+        .rows
+        .iter()
+        .map(|row| columns.iter().cloned().zip(row.iter().map(show_cell)).collect());
+    DataPreviewRows {
+        query_sql: preview.sql,
+        data_size: preview.rows.len(),
+        data_list: rows.collect(),
+        column_en_list: columns.clone(),
+        column_list: columns,
+        success: true,
+        error_message: String::new(),
+    }
 }

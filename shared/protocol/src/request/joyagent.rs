@@ -55,4 +55,18 @@ pub struct DataRequest {
     /// The question, at most 64 KB.
     #[cfg_attr(feature = "schema", schemars(required))]
     pub content: Option<String>,
+    /// Your id for the request. A repeat with the same id and question returns the same run.
+    #[serde(default, rename = "traceId", deserialize_with = "optional_text")]
+    pub trace_id: Option<String>,
+}
+
+/// The parameters of a preview of JoyAgent's data page.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DataPreviewQuery {
+    /// The name of a table.
+    #[cfg_attr(feature = "schema", schemars(required))]
+    #[serde(rename = "modelCode")]
+    pub model_code: Option<String>,
 }

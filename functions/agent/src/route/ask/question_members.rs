@@ -18,6 +18,8 @@ pub(super) enum FieldNames {
     ChatCompletions,
     /// The names of the AI SDK's chats.
     AiSdk,
+    /// The names of JoyAgent's data page.
+    JoyAgentData,
 }
 
 impl FieldNames {
@@ -39,6 +41,9 @@ impl FieldNames {
             (Self::AiSdk, "session_id") => "id",
             (Self::AiSdk, QUESTION | ATTACHMENTS) => "messages",
             (Self::AiSdk, name) => name,
+            (Self::JoyAgentData, QUESTION) => "content",
+            (Self::JoyAgentData, "request_id") => "traceId",
+            (Self::JoyAgentData, name) => name,
         }
     }
 

@@ -1,0 +1,146 @@
+//! Tables of the deployment for pages: their descriptions, and their first rows.
+
+use std::time::Duration;
+
+use djinn_agents::DescribedColumn;
+use djinn_core::id::{FileName, SessionId};
+use djinn_runtime::port::UserKey;
+use djinn_runtime::port::sandbox::table::{
+    FileTable, QueryColumn, QueryTable, QueryText, QueryValue,
+};
+use djinn_runtime::port::sandbox::{JobContext, Sandbox, SandboxFile, SandboxJob, SandboxWork};
+use djinn_runtime::port::table::{
+    ListedColumn, ListedTable, TablePreview, TableUnavailable, Tables,
+};
+use djinn_runtime::port::tool::BoxFuture;
+use futures::future::join_all;
+
+use super::{CatalogTable, TableCatalog};
+
+/// Maximum time of a query for first rows, in seconds.
+const MAX_SECONDS: u32 = 8;
+
+/// The session label of jobs without a run.
+const SESSION: &str = "tables";
+
+impl Tables for TableCatalog {
+    fn list_tables<'a>(
+        &'a self,
+        sandbox: &'a dyn Sandbox,
+        user: &'a UserKey,
+        wait: Duration,
+    ) -> BoxFuture<'a, Vec<ListedTable>> {
+        Box::pin(async move {
+            let tables = self.list_tables(user);
+            let listed = tables.iter().map(async |table| {
+                let read = tokio::time::timeout(wait, self.read_for_page(sandbox, user, table));
+                let read = read.await.ok().and_then(Result::ok);
+                list_table(table, read.as_ref().map(|(table, _)| table))
+            });
+            join_all(listed).await
+        })
+    }
+
+    fn preview_table<'a>(
+        &'a self,
+        sandbox: &'a dyn Sandbox,
+        user: &'a UserKey,
+        name: &'a str,
+        rows: u32,
+    ) -> BoxFuture<'a, Option<Result<TablePreview, TableUnavailable>>> {
+        Box::pin(async move {
+            let tables = self.list_tables(user);
+            let table = tables.iter().find(|table| table.file.name == name)?;
+            Some(self.read_first_rows(sandbox, user, table, rows).await)
+        })
+    }
+}
+
+impl TableCatalog {
+    async fn read_for_page(
+        &self,
+        sandbox: &dyn Sandbox,
+        user: &UserKey,
+        table: &CatalogTable,
+    ) -> Result<(FileTable, Vec<u8>), TableUnavailable> {
+        let job = job_context(user)?;
+        let read = self.read_table(sandbox, &job, table, user).await.map_err(|error| {
+            tracing::warn!(%error, table = table.file.name, "a table was not read for a page");
+            TableUnavailable
+        })?;
+        read.table.clone().ok_or(TableUnavailable)
+    }
+
+    async fn read_first_rows(
+        &self,
+        sandbox: &dyn Sandbox,
+        user: &UserKey,
+        table: &CatalogTable,
+        rows: u32,
+    ) -> Result<TablePreview, TableUnavailable> {
+        let (description, content) = self.read_for_page(sandbox, user, table).await?;
+        let parquet = FileName::new(&description.parquet).map_err(|_| TableUnavailable)?;
+        let columns = description.columns.iter();
+        let columns = columns
+            .map(|column| QueryColumn { name: column.name.clone(), kind: column.kind.clone() });
+        let name = description.table;
+        let sql = format!("SELECT * FROM \"{name}\" LIMIT {rows}");
+        let tables =
+            vec![QueryTable { name, parquet: parquet.clone(), columns: columns.collect() }];
+        let queries = vec![QueryText { question: String::new(), sql: sql.clone() }];
+        let work =
+            SandboxWork::Query { tables, queries, accepted: Vec::new(), seconds: MAX_SECONDS };
+        let files = vec![SandboxFile { name: parquet, content }];
+        let job = SandboxJob { work, files, state: Vec::new() };
+        let answer = sandbox.run_job(&job_context(user)?, job).await.map_err(|error| {
+            tracing::warn!(%error, table = table.file.name, "the first rows were not read");
+            TableUnavailable
+        })?;
+        let value: QueryValue =
+            serde_json::from_value(answer.value).map_err(|_| TableUnavailable)?;
+        let result = value.results.into_iter().next().filter(|result| result.error.is_none());
+        let result = result.ok_or(TableUnavailable)?;
+        let rows = serde_json::from_str(&result.rows).map_err(|_| TableUnavailable)?;
+        let columns = result.columns.into_iter().map(|column| column.key).collect();
+        Ok(TablePreview { sql, columns, rows })
+    }
+}
+
+fn job_context(user: &UserKey) -> Result<JobContext, TableUnavailable> {
+    let session = SessionId::new(SESSION).map_err(|_| TableUnavailable)?;
+    Ok(JobContext::new(&user.session_key(&session)))
+}
+
+/// Returns a table with the columns of its data, or else with those that its file describes.
+fn list_table(table: &CatalogTable, read: Option<&FileTable>) -> ListedTable {
+    let file = &*table.file;
+    let visible = || file.columns.iter().filter(|column| !column.is_hidden);
+    let describe = |name: &str, words: Option<&DescribedColumn>| ListedColumn {
+        name: name.to_owned(),
+        about: words.map(|words| words.about.clone()).unwrap_or_default(),
+        also: words.map(|words| words.also.clone()).unwrap_or_default(),
+        ..ListedColumn::default()
+    };
+    let columns = match read {
+        Some(read) => {
+            let column = |column: &djinn_runtime::port::sandbox::table::TableColumn| {
+                let name = column.name.to_lowercase();
+                let words = visible().find(|words| words.name.to_lowercase() == name);
+                ListedColumn {
+                    kind: column.kind.clone(),
+                    samples: column.samples.clone(),
+                    ..describe(&column.name, words)
+                }
+            };
+            read.columns.iter().map(column).collect()
+        }
+        None => visible().map(|words| describe(&words.name, Some(words))).collect(),
+    };
+    ListedTable {
+        name: file.name.clone(),
+        title: file.title.clone().unwrap_or_else(|| file.name.clone()),
+        rules: file.rules.clone(),
+        sql: file.sql.clone(),
+        columns,
+    }
+}
