@@ -200,6 +200,17 @@ BREAKAGES = {
         ("            ExpirationInDays: 800\n", "", "ExpirationInDays"),
         ("Effect: Deny", "Effect: Allow", "without TLS"),
     ],
+    rules.the_page_is_there_if_asked_for_and_never_without_a_sign_in: [
+        ('[!Ref WithPage, "true"]\n  HasTopic', '[!Ref WithWeb, "true"]\n  HasTopic', "condition HasPage"),
+        ('  WithPage:\n    Type: String\n    Default: "false"', '  WithPage:\n    Type: String\n    Default: "true"',
+         "WithPage: Default"),
+        ("LayerVersion\n    Condition: HasPage\n", "LayerVersion\n", "HasPage adds "),
+        ("[HasPage, [!Ref Page],", "[HasWeb, [!Ref Page],", "Layers"),
+        ("/opt/page", "/opt", "DJINN_PAGE"),
+        ("Not [!Equals [!Ref Auth, iam]]", "Not [!Equals [!Ref Auth, key]]", "PageCanSignIn asserts"),
+        ('    RuleCondition: !Equals [!Ref WithPage, "true"]', '    RuleCondition: !Equals [!Ref WithWeb, "true"]',
+         "PageCanSignIn: RuleCondition"),
+    ],
     rules.the_sandbox_is_there_if_asked_for: [
         ('[!Ref WithSandbox, "true"]', '[!Ref WithRestApi, "true"]', "condition HasSandbox"),
         ('  WithSandbox:\n    Type: String\n    Default: "false"', '  WithSandbox:\n    Type: String\n    Default: "true"',

@@ -674,6 +674,27 @@ def nothing_leads_out_of_the_sandbox(template):
             yield f"{name} leads to {json.dumps(found)}"
 
 
+def the_page_is_there_if_asked_for_and_never_without_a_sign_in(template):
+    asked_for = {"Fn::Equals": [{"Ref": "WithPage"}, "true"]}
+    yield from expect("condition HasPage", template["Conditions"], "HasPage", asked_for)
+    yield from expect("WithPage", template["Parameters"]["WithPage"], "Default", "false")
+    found = {name for name, resource in template["Resources"].items() if resource.get("Condition") == "HasPage"}
+    if found != {"Page"}:
+        yield f"HasPage adds {', '.join(sorted(found))}, not Page alone"
+    agent = properties(template, "Agent")
+    yield from expect("Agent", agent, "Layers", {"Fn::If": ["HasPage", [{"Ref": "Page"}], {"Ref": "AWS::NoValue"}]})
+    folder = {"Fn::If": ["HasPage", "/opt/page", {"Ref": "AWS::NoValue"}]}
+    yield from expect("Agent", agent, "Environment.Variables.DJINN_PAGE", folder)
+    for name, function in of_type(template, "AWS::Lambda::Function").items():
+        if name != "Agent" and "Layers" in function:
+            yield f"{name} has Layers"
+    rule = value(template, "Rules.PageCanSignIn") or {}
+    yield from expect("rule PageCanSignIn", rule, "RuleCondition", asked_for)
+    asserted = [assertion.get("Assert") for assertion in listed(rule.get("Assertions"))]
+    if asserted != [{"Fn::Not": [{"Fn::Equals": [{"Ref": "Auth"}, "iam"]}]}]:
+        yield f"rule PageCanSignIn asserts {json.dumps(asserted)}"
+
+
 def the_web_is_there_if_asked_for(template):
     asked_for = {"Fn::Equals": [{"Ref": "WithWeb"}, "true"]}
     yield from expect("condition HasWeb", template["Conditions"], "HasWeb", asked_for)
@@ -835,6 +856,7 @@ RULES = (
     the_sandbox_runs_as_it_must,
     the_sandbox_has_no_right_but_logs,
     nothing_leads_out_of_the_sandbox,
+    the_page_is_there_if_asked_for_and_never_without_a_sign_in,
     the_web_is_there_if_asked_for,
     the_web_runs_as_it_must,
     the_web_has_no_right_but_logs_keys_and_the_folder,

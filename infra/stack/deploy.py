@@ -37,6 +37,7 @@ PARAMETERS = {
     "WithWeb": "true",
     "WithSandbox": "true",
     "WithRestApi": "true",
+    "WithPage": "true",
 }
 
 # The djinn.toml of the stack. Only a plan's step that publishes waits for people.
@@ -48,6 +49,9 @@ offered = "all"
 confirm_steps = ["publish"]
 timeout = 3600
 """
+
+# The page of the stack. The stories use its address only; the page's own stories are in web/stories.
+INDEX = "<!doctype html><title>Djinn</title>\n"
 
 # The program of each function, and the file that Lambda starts.
 FUNCTIONS = {
@@ -88,6 +92,12 @@ def build(folder, programs, variables):
         resource = template["Resources"][name]
         resource["Properties"]["CodeUri" if resource["Type"] == "AWS::Serverless::Function" else "Code"] = name
         resource.pop("Metadata", None)
+    page = folder / "Page" / "page"
+    page.mkdir(parents=True, exist_ok=True)
+    (page / "index.html").write_text(INDEX)
+    resource = template["Resources"]["Page"]
+    resource["Properties"]["Content"] = "Page"
+    resource.pop("Metadata", None)
     path = folder / "template.yaml"
     path.write_text(yaml_dump(template))
     return path
@@ -167,7 +177,9 @@ def main(folder, programs, key, holder):
         secrets.create_secret(Name=name, SecretString=value)
     # Stand-ins for the web are on loopback, which the gateway reads only on a laptop.
     stand_ins = {"DJINN_LOCAL": "1", "DJINN_EGRESS_ORIGINS": f"http://127.0.0.1:{site}"}
-    template = build(folder / "build", programs, {"Fetch": stand_ins, "Call": stand_ins})
+    # The emulator unpacks no layers for programs.
+    layer = {"DJINN_PAGE": str(folder / "build" / "Page" / "page")}
+    template = build(folder / "build", programs, {"Agent": layer, "Fetch": stand_ins, "Call": stand_ins})
     deploy(endpoint, template, STACK, PARAMETERS)
     stack = describe(endpoint, STACK)
     settings = SETTINGS + engine_table(site) + model_table(model, "secret:djinn/run/openai")

@@ -115,6 +115,8 @@ def main(folder, source):
     parameters = packaged["Parameters"]
     accepted = {name: inside(parameter) for name, parameter in parameters.items()}
     rejected = [(name, value) for name, parameter in parameters.items() for value in outside(parameter)]
+    # With the default of Auth.
+    rejected.append(("WithPage", "true"))
     faults = []
     columns = max(map(len, accepted.values()))
     for column in range(columns):

@@ -44,6 +44,7 @@ CONDITIONS = {
     "HasSandbox": {"WithSandbox": "true"},
     "HasToolBound": {"ToolConcurrency": "5"},
     "HasWeb": {"WithWeb": "true"},
+    "HasPage": {"WithPage": "true", "Auth": "key"},
     "HasTopic": {"AlarmTopic": "arn:aws:sns:eu-west-1:123456789012:alarms"},
     "HasKmsKey": {"KmsKeyArn": KEY},
     "HasWebAndKmsKey": {"WithWeb": "true", "KmsKeyArn": KEY},
@@ -63,6 +64,7 @@ LISTS = [
     ("ec2", "describe_vpcs", "Vpcs", "VpcId"),
     ("iam", "list_roles", "Roles", "RoleName"),
     ("lambda", "list_functions", "Functions", "FunctionName"),
+    ("lambda", "list_layers", "Layers", "LayerName"),
     ("logs", "describe_log_groups", "logGroups", "logGroupName"),
     ("s3", "list_buckets", "Buckets", "Name"),
     ("scheduler", "list_schedule_groups", "ScheduleGroups", "Name"),
@@ -81,6 +83,7 @@ def template(source):
             resource["Properties"]["CodeUri"] = {"Bucket": ARTIFACTS, "Key": "function.zip"}
         else:
             resource["Properties"]["Code"] = {"S3Bucket": ARTIFACTS, "S3Key": "function.zip"}
+    packaged["Resources"]["Page"]["Properties"]["Content"] = {"S3Bucket": ARTIFACTS, "S3Key": "function.zip"}
     return packaged
 
 

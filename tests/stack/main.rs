@@ -14,6 +14,7 @@ mod code;
 mod deletion;
 mod files;
 mod kill;
+mod page;
 mod plan;
 mod question;
 mod story;

@@ -21,7 +21,7 @@ const EXAMPLE: &str = "examples/own-tool/template.yaml";
 const TRANSFORMED_EXAMPLE: &str = "target/own-tool.json";
 
 /// All differences of the example's template: pairs of a piece that occurs once, and the replacement.
-const DIFFERENCES: [(&str, &str); 8] = [
+const DIFFERENCES: [(&str, &str); 10] = [
     (
         "Description: Djinn, a serverless multi-agent backend.\n",
         "Description: Djinn, a serverless multi-agent backend, with a tool of its own.\n\n\
@@ -34,7 +34,12 @@ const DIFFERENCES: [(&str, &str); 8] = [
     ),
     ("        Binary: agent\n", "        Binary: own-tool-agent\n"),
     ("        Binary: executor\n", "        Binary: own-tool-executor\n"),
-    ("      WorkingDirectory: .\n", "      WorkingDirectory: ../..\n"),
+    (
+        "      WorkingDirectory: .\n    Properties:\n      Layer",
+        "      WorkingDirectory: ../..\n    Properties:\n      Layer",
+    ),
+    ("      Content: infra/page\n", "      Content: ../../infra/page\n"),
+    ("      WorkingDirectory: .\n      #", "      WorkingDirectory: ../..\n      #"),
     ("[HasSandbox, infra/sandbox,", "[HasSandbox, ../../infra/sandbox,"),
     (
         "and holds no secret.\n      Code: !If [HasWeb, .,",
@@ -114,12 +119,13 @@ mod tests {
         let own: Vec<_> =
             lines(&example).iter().filter(differs).map(|l| l.trim().to_owned()).collect();
         let binaries = ["Binary: own-tool-agent", "Binary: own-tool-executor"];
+        let page = ["WorkingDirectory: ../..", "Content: ../../infra/page"];
         let sandbox = [
             "WorkingDirectory: ../..",
             "Code: !If [HasSandbox, ../../infra/sandbox, { ZipFile: pass }]",
         ];
         let gateway = ["Code: !If [HasWeb, ../.., { ZipFile: pass }]"; 2];
-        assert_eq!(own, [&binaries[..], &sandbox, &gateway].concat());
+        assert_eq!(own, [&binaries[..], &page, &sandbox, &gateway].concat());
     }
 
     #[test]

@@ -211,7 +211,7 @@ settings_table! {
         "origins such as https://chat.example.org, separated by commas",
     ).without_parameter("on a laptop only");
 
-    /// The folder of the built web page, which the agent serves at `/`. `cargo dev` sets this. Unset: no page.
-    PAGE = Setting::form("DJINN_PAGE", "a folder that `cargo xtask page` built")
-        .without_parameter("on a laptop only");
+    /// The folder of the built web page, which the agent serves at `/`. `cargo dev` sets this, and a stack with
+    /// `WithPage`. Unset: no page.
+    PAGE = Setting::form("DJINN_PAGE", "a folder that `cargo xtask page` built").with_stack_value();
 }
