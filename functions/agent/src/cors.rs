@@ -11,6 +11,7 @@ use crate::local::LocalOrigins;
 /// headers.
 pub(crate) fn add_cors(router: Router, origins: LocalOrigins) -> Router {
     let exposed_names = [
+        "djinn-error",
         "djinn-run-id",
         "djinn-request-id",
         "djinn-ignored",

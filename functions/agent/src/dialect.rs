@@ -21,6 +21,9 @@ use crate::route::{ASK_DATA, QUERY_AGENT};
 /// The header with which OpenAI's SDKs let a server forbid repeats.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
+/// The header with the code of an error whose body is a sentence, and with the invalid field after a space.
+const ERROR: HeaderName = HeaderName::from_static("djinn-error");
+
 /// The format of a path's responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
@@ -107,9 +110,14 @@ pub(crate) async fn render_error<P: Ports>(
     let request = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());
     let (kind, body) = dialect.error_body(refusal, request.unwrap_or_default(), language, now_ms);
     let is_final = dialect == Dialect::ChatCompletions && !refusal.body(language).retryable;
+    let words = [Some(refusal.failure.code.as_str()), refusal.field()];
+    let words = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let words = HeaderValue::from_str(&words).ok().filter(|_| dialect == Dialect::AiSdk);
+    let error_header = words.map(|words| (ERROR, words));
     let mut parts = response.into_parts().0;
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    parts.headers.extend(error_header);
     if is_final {
         // OpenAI's SDKs repeat a 409 otherwise, as if it could succeed.
         parts.headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));

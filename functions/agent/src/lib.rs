@@ -6,6 +6,7 @@
 
 mod access;
 mod agent;
+mod ai_stream;
 mod api_error;
 mod body;
 mod cached_secret;

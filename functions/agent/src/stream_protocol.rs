@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use djinn_core::id::RunId;
 use djinn_protocol::chat_completions::{ChatForm, ChatOptions};
 
-use crate::route::AiStream;
+use crate::ai_stream::AiStream;
 
 /// The client's protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]

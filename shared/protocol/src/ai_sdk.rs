@@ -7,6 +7,7 @@
 mod calls;
 mod children;
 mod parts;
+mod text;
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use children::Children;
 use djinn_core::entry::{Entry, Event, ResetReason, RunResult};
 use djinn_core::file::ProductFile;
 use djinn_core::human::HumanRequest;
-use djinn_core::id::{HumanRequestId, MessageId, RunId, StepId};
+use djinn_core::id::{HumanRequestId, RunId, StepId};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
 use djinn_core::plan::{Plan, StepStatus};
@@ -25,13 +26,14 @@ use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolResult;
 use djinn_messages::Wording;
 use parts::{ResponseParts, TextPart};
+use text::Texts;
 
 use crate::call_progress::CallKey;
 use crate::connection::{Frame, Projection};
 use crate::cursor::Cursor;
 use crate::link::SessionLinks;
 use crate::open_requests::OpenRequests;
-use crate::preview::{OpenText, Preview, TextChange, TextKind};
+use crate::preview::Preview;
 
 /// The id of the last text, about the end of the run or its pause.
 const CLOSING: &str = "closing";
@@ -56,10 +58,7 @@ pub struct AiSdk {
     links: SessionLinks,
     language: Language,
     parts: ResponseParts,
-    /// The message being written, with its text as far as the client shows it.
-    open_message: Option<(MessageId, OpenText)>,
-    /// The text of the newest complete message.
-    newest_text: String,
+    texts: Texts,
     calls: Calls,
     /// The open requests without a call to approve: the user's next message is the response.
     requests: OpenRequests,
@@ -79,8 +78,7 @@ impl AiSdk {
             links,
             language,
             parts: ResponseParts::default(),
-            open_message: None,
-            newest_text: String::new(),
+            texts: Texts::default(),
             calls: Calls::default(),
             requests: OpenRequests::default(),
             request_links: BTreeMap::new(),
@@ -146,18 +144,14 @@ impl AiSdk {
                 self.start();
             }
             Event::RunResumed { .. } | Event::MessageReset { reason: ResetReason::Failure, .. } => {
-                self.void_open_message();
+                self.texts.void_open_message(&mut self.parts);
             }
             Event::MessageReset { message, reason: ResetReason::Review, .. } => {
-                self.open_message = None;
-                self.newest_text.clear();
-                for kind in [TextKind::Text, TextKind::Reasoning] {
-                    self.parts.remove(&part_of(message, kind).1);
-                }
-                self.parts.reset();
+                self.texts.remove_message(message, &mut self.parts);
             }
             Event::MessageCompleted { message, text, reasoning, .. } => {
-                self.complete_message(message, text, reasoning.as_deref().unwrap_or_default());
+                let reasoning = reasoning.as_deref().unwrap_or_default();
+                self.texts.complete_message(message, text, reasoning, &mut self.parts);
             }
             Event::CallRequested { call, tool, arguments, visible } => {
                 self.calls.request(call, tool, arguments, *visible, &mut self.parts);
@@ -195,70 +189,6 @@ impl AiSdk {
         self.requests.add(request);
         let link = self.links.response_link(request, at_ms);
         self.request_links.extend(link.map(|link| (request.id.clone(), link)));
-    }
-
-    fn apply_preview(&mut self, preview: &Preview) {
-        let message = &preview.message;
-        let is_shown = message.turn_number().is_some() || message.is_summary();
-        if !preview.path.is_root() || !is_shown {
-            return;
-        }
-        if self.open_message.as_ref().is_none_or(|(open, _)| open != message) {
-            self.open_message = Some((message.clone(), OpenText::default()));
-        }
-        let Some((_, open)) = &mut self.open_message else { return };
-        let before = open.clone();
-        match open.apply_preview(preview) {
-            TextChange::Nothing => {}
-            TextChange::Appended(text) => self.send_piece(message, preview.kind, &before, &text),
-            TextChange::Restarted(text) => {
-                if has_text(&before) {
-                    self.parts.reset();
-                }
-                self.send_piece(message, preview.kind, &OpenText::default(), &text);
-            }
-        }
-    }
-
-    /// Sends more of an open message, of which the client shows the text before.
-    fn send_piece(&mut self, message: &MessageId, kind: TextKind, before: &OpenText, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        let (part, id) = part_of(message, kind);
-        if before.text_of(kind).is_empty() {
-            self.parts.send(part.start(&id));
-        }
-        self.parts.send(part.delta(&id, text));
-    }
-
-    fn void_open_message(&mut self) {
-        let open = self.open_message.take();
-        if open.is_some_and(|(_, open)| has_text(&open)) {
-            self.parts.reset();
-        }
-    }
-
-    /// Completes the parts of a message, of which the client may show a beginning.
-    fn complete_message(&mut self, message: &MessageId, text: &str, reasoning: &str) {
-        let open = self.open_message.take().filter(|(open, _)| open == message);
-        let mut open = open.map(|(_, open)| open).unwrap_or_default();
-        let whole = [(TextKind::Reasoning, reasoning), (TextKind::Text, text)];
-        if !whole.iter().all(|(kind, whole)| whole.starts_with(open.text_of(*kind))) {
-            self.parts.reset();
-            open = OpenText::default();
-        }
-        for (kind, whole) in whole {
-            if whole.is_empty() {
-                continue;
-            }
-            let (part, id) = part_of(message, kind);
-            let rest = whole.strip_prefix(open.text_of(kind)).unwrap_or(whole);
-            self.send_piece(message, kind, &open, rest);
-            self.parts.send(part.end(&id));
-            self.parts.add_sent([part.start(&id), part.delta(&id, whole), part.end(&id)]);
-        }
-        self.newest_text = text.to_owned();
     }
 
     /// Sends a complete text of our own.
@@ -300,22 +230,8 @@ impl AiSdk {
 
     fn end_run(&mut self, ending: &RunResult) {
         let answer = ending.answer.trim();
-        if !self.newest_text.contains(answer) {
-            let open = self.open_message.take();
-            let message = open.filter(|(_, open)| answer.starts_with(open.text_of(TextKind::Text)));
-            match message {
-                Some((message, open)) => {
-                    let reasoning = open.text_of(TextKind::Reasoning).to_owned();
-                    self.open_message = Some((message.clone(), open));
-                    self.complete_message(&message, answer, &reasoning);
-                }
-                None => {
-                    self.void_open_message();
-                    self.send_text("answer", answer);
-                }
-            }
-        } else {
-            self.void_open_message();
+        if let Some(answer) = self.texts.end_with(answer, &mut self.parts) {
+            self.send_text("answer", answer);
         }
         self.add_files(&ending.files);
         let failure = ending.failure.as_ref();
@@ -348,18 +264,6 @@ impl AiSdk {
     }
 }
 
-fn has_text(open: &OpenText) -> bool {
-    [TextKind::Text, TextKind::Reasoning].iter().any(|kind| !open.text_of(*kind).is_empty())
-}
-
-/// Returns the part and the id for a text of a message.
-fn part_of(message: &MessageId, kind: TextKind) -> (TextPart, String) {
-    match kind {
-        TextKind::Text => (TextPart::Text, message.to_string()),
-        TextKind::Reasoning => (TextPart::Reasoning, format!("{message}.reasoning")),
-    }
-}
-
 impl Projection for AiSdk {
     fn project_entry(&mut self, entry: &Entry) -> Vec<Frame> {
         self.apply_entry(entry);
@@ -367,7 +271,7 @@ impl Projection for AiSdk {
     }
 
     fn project_preview(&mut self, preview: &Preview) -> Vec<Frame> {
-        self.apply_preview(preview);
+        self.texts.apply_preview(preview, &mut self.parts);
         self.take_frames()
     }
 
@@ -404,7 +308,7 @@ impl Projection for AiSdk {
 
     fn begin_late(&mut self, _: i64) -> Vec<Frame> {
         self.parts = ResponseParts::default();
-        self.open_message = None;
+        self.texts.begin_response();
         self.start();
         self.calls.begin_response(self.options.is_known, &mut self.parts);
         if !self.options.is_known {

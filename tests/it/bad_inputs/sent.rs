@@ -11,6 +11,8 @@ use crate::world::{SETTLED_WITHIN, check_answer};
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) text: String,
+    /// The header `djinn-error`: a code, and a field after a space.
+    error: Option<String>,
 }
 
 /// What an answer says of the refusal.
@@ -44,13 +46,18 @@ pub(super) async fn send(url: &str, request: &[u8]) -> Reply {
     if let (Some(method), Some(path)) = (words.next(), words.next()) {
         check_answer(Some(method), path, status, body);
     }
-    Reply { status, text: body.to_owned() }
+    let error = head.lines().find_map(|line| line.strip_prefix("djinn-error: "));
+    Reply { status, text: body.to_owned(), error: error.map(str::to_owned) }
 }
 
 impl Reply {
     /// The refusal in an answer: JSON, a page, or for JoyAgent's UI an event that unlocks its input, or is
     /// followed by one that does, and names no field.
     pub(super) fn told(&self, is_for_the_ui: bool) -> Told {
+        if let Some(error) = &self.error {
+            let mut words = error.splitn(2, ' ').map(str::to_owned);
+            return Told { code: words.next(), field: words.next() };
+        }
         let frames = self.text.strip_prefix("data:").filter(|_| is_for_the_ui);
         let (event, unlocks) = match frames.and_then(|frames| frames.split_once("\n\n")) {
             Some((event, rest)) => (Some(event), rest.contains("data:{\"eventType\":\"READY\"")),

@@ -2,12 +2,11 @@
 
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::ErrorCode;
 use djinn_core::human::{HumanResponse, ResponseRecord};
 use djinn_core::id::{HumanRequestId, RequestId, RunId, SessionName, sha256_hex};
-use djinn_protocol::ai_sdk::AiSdkOptions;
 use djinn_protocol::request::{
     AiApproval, AiChatRequest, AiMessageRequest, AiPart, AiStreamQuery, AttachmentRequest,
     RunRequest,
@@ -21,6 +20,7 @@ use super::question_members::{FieldNames, QuestionMembers};
 use super::{QuestionReader, QuestionReply, is_blank};
 use crate::access::{require_access, require_own_run};
 use crate::agent::{AgentPorts, SharedAgent};
+use crate::ai_stream::{AiMessage, AiPlace, AiStream};
 use crate::api_error::ApiError;
 use crate::body::{PlainJson, parse_id};
 use crate::identity::Caller;
@@ -29,12 +29,6 @@ use crate::route::requests::submit_record;
 use crate::run_stream::{
     ReplayStart, RunSubscription, StreamProtocol, StreamRequest, stream_question, stream_run,
 };
-
-/// The header that names the place of a response, for a transport that asks for the response again.
-const PLACE: HeaderName = HeaderName::from_static("x-workflow-run-id");
-
-/// The header that tells the version of the stream.
-const VERSION: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
 
 /// The header that tells a client with its own count of chunks that the stream begins anew.
 const TAIL_INDEX: HeaderName = HeaderName::from_static("x-workflow-stream-tail-index");
@@ -103,8 +97,8 @@ pub(crate) async fn resume_ai_chat<P: AgentPorts>(
 ) -> Result<Response, ApiError> {
     let agent = agent.refresh().await;
     let is_repeat = start_index >= FIRST_CHUNKS;
-    let (run, from, message) = match Place::parse(&chat) {
-        Some(Place { run, record, is_known }) => {
+    let (run, from, message) = match AiPlace::parse(&chat) {
+        Some(AiPlace { run, record, is_known }) => {
             let from = if record == 0 { ReplayStart::Start } else { ReplayStart::Record(record) };
             // The transport has the message already, and goes on with its id.
             let message = if is_known { AiMessage::Known(None) } else { AiMessage::New };
@@ -120,7 +114,7 @@ pub(crate) async fn resume_ai_chat<P: AgentPorts>(
     let Some(run) = run else { return Ok(StatusCode::NO_CONTENT.into_response()) };
     let key = RunKey::new(caller.tenant.clone(), run);
     let run = require_own_run(&agent, &caller, LoadedRun::load(&agent.ports, &key).await?).await?;
-    let stream = AiStream { reconnects: Place::parse(&chat).is_some(), is_repeat, message };
+    let stream = AiStream { reconnects: AiPlace::parse(&chat).is_some(), is_repeat, message };
     let response = stream_run(&agent, &parts, subscription(&run, stream), run, from).await;
     response.map(|mut response| {
         if start_index < 0 {
@@ -187,71 +181,6 @@ fn subscription(run: &LoadedRun, stream: AiStream) -> RunSubscription {
         protocol: StreamProtocol::AiSdk(stream),
         previews: true,
         viewer: AccessLevel::Asker,
-    }
-}
-
-/// A response in a chat of the AI SDK.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AiStream {
-    /// True if the client asks for the rest of a stream that ends without `finish`.
-    reconnects: bool,
-    /// True if the client has received a part of this response before.
-    is_repeat: bool,
-    message: AiMessage,
-}
-
-/// The message that a response is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum AiMessage {
-    /// A message of its own.
-    New,
-    /// A message that the client shows already, with its id if the client must be told.
-    Known(Option<String>),
-}
-
-impl AiStream {
-    /// Returns the headers of the response, which begins at this record.
-    pub(crate) fn headers(&self, run: &RunId, record: u64) -> HeaderMap {
-        let is_known = matches!(self.message, AiMessage::Known(_));
-        let place = Place { run: run.clone(), record, is_known }.to_text();
-        let place = HeaderValue::from_str(&place).map(|place| (PLACE, place));
-        place.into_iter().chain([(VERSION, HeaderValue::from_static("v1"))]).collect()
-    }
-
-    /// Returns the options of the projection for a response that begins at this record.
-    pub(crate) fn into_options(self, run: &RunId, record: u64) -> AiSdkOptions {
-        let Self { reconnects, is_repeat, message } = self;
-        let (message, is_known) = match message {
-            AiMessage::New if record == 0 => (Some(run.to_string()), false),
-            AiMessage::New => (Some(format!("{run}:{record}")), false),
-            AiMessage::Known(id) => (id, true),
-        };
-        AiSdkOptions { message, is_known, reconnects, is_repeat }
-    }
-}
-
-/// The place of a response: `<run>:<record>`, or `<run>:+<record>` within a message that the client has.
-struct Place {
-    run: RunId,
-    record: u64,
-    is_known: bool,
-}
-
-impl Place {
-    fn parse(text: &str) -> Option<Self> {
-        let (run, record) = text.split_once(':')?;
-        let (record, is_known) = match record.strip_prefix('+') {
-            Some(record) => (record, true),
-            None => (record, false),
-        };
-        let is_number = record.bytes().all(|byte| byte.is_ascii_digit());
-        let record = record.parse().ok().filter(|_| is_number)?;
-        Some(Self { run: RunId::new(run).ok()?, record, is_known })
-    }
-
-    fn to_text(&self) -> String {
-        let Self { run, record, is_known } = self;
-        format!("{run}:{}{record}", if *is_known { "+" } else { "" })
     }
 }
 
@@ -359,28 +288,4 @@ fn read_question(
         review: None,
         human_requests: request.human_requests,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_names_a_record_of_a_run() {
-        let run = format!("run_{}", "a".repeat(32));
-        for good in [format!("{run}:0"), format!("{run}:17"), format!("{run}:+9")] {
-            assert_eq!(Place::parse(&good).unwrap().to_text(), good);
-        }
-        for bad in [
-            "",
-            "chat",
-            "chat:1",
-            &run,
-            &format!("{run}:"),
-            &format!("{run}:-1"),
-            &format!("{run}:++1"),
-        ] {
-            assert!(Place::parse(bad).is_none(), "{bad}");
-        }
-    }
 }
