@@ -24,8 +24,11 @@ pub(crate) fn ensure_packages(venv: &Venv, list: &str, name: &str) -> Result<Pat
     if !fs::read(&stamp).is_ok_and(|content| content == lock) {
         print_line(&format!("    installing {list} into target/{name}"));
         fs::create_dir_all(&place)?;
-        for file in ["package.json", "package-lock.json"] {
-            fs::copy(workspace::root().join(list).join(file), place.join(file))?;
+        for file in ["package.json", "package-lock.json", ".npmrc"] {
+            let source = workspace::root().join(list).join(file);
+            if source.exists() {
+                fs::copy(source, place.join(file))?;
+            }
         }
         let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
         run(venv.program_command("npm", &install)?.current_dir(&place))?;

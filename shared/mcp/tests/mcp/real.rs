@@ -197,7 +197,9 @@ async fn check_server(kind: &Kind) {
     let port = process.port;
     process.kill().await;
     let gone = server.call("add").await.unwrap_err();
-    assert_eq!(gone.code, McpErrorCode::Unreachable, "{name}: {gone}");
+    // The client may have a connection whose end it has not seen yet.
+    let codes = [McpErrorCode::Unreachable, McpErrorCode::Protocol];
+    assert!(codes.contains(&gone.code), "{name}: {gone}");
     let mut process = Process::start(kind, port, &[]).await;
     server.call("add").await.unwrap_or_else(|error| panic!("{name}: {error}"));
     // A server that dies during a call may have done what it was asked.
