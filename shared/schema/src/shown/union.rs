@@ -20,24 +20,33 @@ pub(super) fn join_branches(branches: Vec<Map<String, Value>>, text: &str) -> Ma
     }
     let accepts_anything =
         flat.is_empty() || flat.iter().any(|branch| !branch.contains_key("type"));
-    let mut joined = if accepts_anything {
+    if accepts_anything {
         let only = if flat.len() == 1 { flat.pop() } else { None };
-        only.unwrap_or_default()
+        let mut joined = only.unwrap_or_default();
+        prepend_text(&mut joined, text);
+        return joined;
+    }
+    let mut distinct = remove_repeats(merge_choices(flat));
+    if let Some(first) = distinct.first_mut() {
+        prepend_text(first, text);
+    }
+    // With the text, the first branch may equal a later one.
+    let mut distinct = remove_repeats(distinct);
+    if distinct.len() == 1 {
+        distinct.pop().unwrap_or_default()
     } else {
-        let mut distinct = Vec::new();
-        for branch in merge_choices(flat) {
-            if !distinct.contains(&branch) {
-                distinct.push(branch);
-            }
+        Map::from_iter([("anyOf".to_owned(), json!(distinct))])
+    }
+}
+
+fn remove_repeats(branches: Vec<Map<String, Value>>) -> Vec<Map<String, Value>> {
+    let mut distinct: Vec<Map<String, Value>> = Vec::with_capacity(branches.len());
+    for branch in branches {
+        if !distinct.contains(&branch) {
+            distinct.push(branch);
         }
-        if distinct.len() == 1 {
-            distinct.pop().unwrap_or_default()
-        } else {
-            Map::from_iter([("anyOf".to_owned(), json!(distinct))])
-        }
-    };
-    prepend_text(&mut joined, text);
-    joined
+    }
+    distinct
 }
 
 /// Puts a text before the description of a schema.

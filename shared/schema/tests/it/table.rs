@@ -256,3 +256,13 @@ fn descriptions_have_no_invisible_characters_and_a_length() {
     let shown = shown_field(&json!({}), &hidden);
     assert_eq!(shown, json!({"type": "string", "description": "xy (enum: \"a\")"}));
 }
+
+#[test]
+fn a_branch_that_equals_another_with_the_text_of_the_whole_is_shown_once() {
+    let branches = json!([{"type": "string"}, {"type": "null"}, {"$ref": "#/$defs/name"}]);
+    let definitions = json!({"name": {"type": "string", "description": "A name."}});
+    let shown = shown_field(&definitions, &json!({"anyOf": branches, "description": "A name."}));
+    let expected =
+        json!({"anyOf": [{"type": "string", "description": "A name."}, {"type": "null"}]});
+    assert_eq!(shown, expected);
+}
