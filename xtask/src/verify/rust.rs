@@ -76,6 +76,7 @@ const ONCE: &[&str] = &[
     "fallback::an_account_that_somebody_can_top_up",
     "fault::a_model_that_never_recovers",
     "human_requests::",
+    "original_ui::data_question_without_tables",
     "next_agents::what_a_user_was_asked_before",
     "router::router_offers_the_modes",
     "workflows::a_person_approves_a_step",
