@@ -202,8 +202,7 @@ impl ChatCompletions {
 
     fn apply_preview(&mut self, preview: &Preview) -> Vec<Part> {
         let message = &preview.message;
-        let is_shown = message.turn_number().is_some() || message.is_summary();
-        if !preview.path.is_root() || !is_shown {
+        if !preview.is_own_text() {
             return Vec::new();
         }
         if self.open_message.as_ref().is_none_or(|(open, _)| open != message) {

@@ -175,8 +175,7 @@ impl Projection for JoyAgentData {
 
     fn project_preview(&mut self, preview: &Preview) -> Vec<Frame> {
         let message = &preview.message;
-        let is_shown = message.turn_number().is_some() || message.is_summary();
-        if !preview.path.is_root() || !is_shown {
+        if !preview.is_own_text() {
             return Vec::new();
         }
         if self.open_message.as_ref().is_none_or(|(open, _)| open != message) {

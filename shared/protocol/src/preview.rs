@@ -76,6 +76,13 @@ pub struct EarlyEntry {
 }
 
 impl Preview {
+    /// Returns true for text of the run itself: of a turn, or of the summary of its plan.
+    #[must_use]
+    pub fn is_own_text(&self) -> bool {
+        let is_answer = self.message.turn_number().is_some() || self.message.is_summary();
+        self.path.is_root() && is_answer
+    }
+
     /// Returns the key of the piece's message.
     #[must_use]
     pub fn message_key(&self) -> MessageKey {

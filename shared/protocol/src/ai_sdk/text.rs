@@ -18,8 +18,7 @@ impl Texts {
     /// Shows a piece of an unfinished message.
     pub(super) fn apply_preview(&mut self, preview: &Preview, parts: &mut ResponseParts) {
         let message = &preview.message;
-        let is_shown = message.turn_number().is_some() || message.is_summary();
-        if !preview.path.is_root() || !is_shown {
+        if !preview.is_own_text() {
             return;
         }
         if self.open_message.as_ref().is_none_or(|(open, _)| open != message) {
@@ -96,9 +95,9 @@ impl Texts {
             self.void_open_message(parts);
             return None;
         }
-        let begun = self.open_message.as_ref();
-        let begun = begun.filter(|(_, open)| answer.starts_with(open.text_of(TextKind::Text)));
-        let Some((message, open)) = begun.cloned() else {
+        let message = self.open_message.as_ref();
+        let message = message.filter(|(_, open)| answer.starts_with(open.text_of(TextKind::Text)));
+        let Some((message, open)) = message.cloned() else {
             self.void_open_message(parts);
             return Some(answer);
         };
