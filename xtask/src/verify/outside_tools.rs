@@ -1,5 +1,5 @@
 //! Tests tools from outside: keys of users, killed processes, `tools lock`, and the client of MCP servers with a
-//! hostile server and real servers of the Python and TypeScript SDKs.
+//! hostile server and real servers of the Python, TypeScript and Rust SDKs.
 
 use anyhow::Result;
 

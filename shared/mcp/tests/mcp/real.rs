@@ -30,9 +30,10 @@ enum Sdk {
     Python2,
     Node1,
     Node2,
+    Rust,
 }
 
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 19] = [
     Kind { sdk: Sdk::Python2, flags: &[], revision: NEW },
     Kind { sdk: Sdk::Python2, flags: &["--json"], revision: NEW },
     Kind { sdk: Sdk::Python2, flags: &[], revision: OLD },
@@ -48,6 +49,10 @@ const KINDS: [Kind; 15] = [
     Kind { sdk: Sdk::Node2, flags: &[], revision: NEW },
     Kind { sdk: Sdk::Node2, flags: &["--json"], revision: NEW },
     Kind { sdk: Sdk::Node2, flags: &[], revision: OLD },
+    Kind { sdk: Sdk::Rust, flags: &[], revision: NEW },
+    Kind { sdk: Sdk::Rust, flags: &["--json"], revision: NEW },
+    Kind { sdk: Sdk::Rust, flags: &[], revision: OLD },
+    Kind { sdk: Sdk::Rust, flags: &["--stateless"], revision: OLD },
 ];
 
 impl Kind {
@@ -61,6 +66,7 @@ impl Kind {
             Sdk::Python2 => "Python mcp 2.x",
             Sdk::Node1 => "node sdk 1.x",
             Sdk::Node2 => "node server 2.x",
+            Sdk::Rust => "rmcp",
         };
         format!("{sdk} {} {}", self.revision, self.flags.join(" ")).trim_end().to_owned()
     }
@@ -92,14 +98,16 @@ impl Process {
             Sdk::Python1 => Command::new(variable("MCP_PYTHON_1")),
             Sdk::Python2 => Command::new(variable("MCP_PYTHON_2")),
             Sdk::Node1 | Sdk::Node2 => Command::new("node"),
+            Sdk::Rust => Command::new(built_example("mcp-server")),
         };
         let script = match kind.sdk {
-            Sdk::Python1 | Sdk::Python2 => servers.join("server.py"),
+            Sdk::Python1 | Sdk::Python2 => Some(servers.join("server.py")),
             // Node looks for packages beside the script.
-            Sdk::Node1 => copy_beside_packages(&servers, "server.mjs"),
-            Sdk::Node2 => copy_beside_packages(&servers, "server2.mjs"),
+            Sdk::Node1 => Some(copy_beside_packages(&servers, "server.mjs")),
+            Sdk::Node2 => Some(copy_beside_packages(&servers, "server2.mjs")),
+            Sdk::Rust => None,
         };
-        command.arg(script).args(kind.flags).args(flags).args(["--port", &port.to_string()]);
+        command.args(script).args(kind.flags).args(flags).args(["--port", &port.to_string()]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -121,6 +129,12 @@ fn copy_beside_packages(folder: &Path, script: &str) -> PathBuf {
     let copy = PathBuf::from(variable("MCP_NODE")).join(script);
     std::fs::copy(folder.join(script), &copy).unwrap();
     copy
+}
+
+/// An example of this package, which cargo builds beside the tests.
+fn built_example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.ancestors().nth(2).unwrap().join("examples").join(name)
 }
 
 struct RealServer<'a> {
@@ -167,7 +181,7 @@ async fn check_server(kind: &Kind) {
     // A server of both revisions is asked for the newer.
     let listed = match (kind.sdk, kind.transport()) {
         (_, McpTransport::Sse) => OLDEST,
-        (Sdk::Python2 | Sdk::Node2, McpTransport::StreamableHttp) => NEW,
+        (Sdk::Python2 | Sdk::Node2 | Sdk::Rust, McpTransport::StreamableHttp) => NEW,
         (Sdk::Python1 | Sdk::Node1, McpTransport::StreamableHttp) => OLD,
     };
     assert_eq!((&*listing.revision, listing.transport), (listed, kind.transport()), "{name}");
