@@ -1,8 +1,9 @@
 // Stories of requests: what a run asks its user, and what it does with the response.
 
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { Gate } from "./model.mjs";
-import { ask, askMe, card, conversation, decide, ended, stop } from "./steps.mjs";
+import { ask, askMe, card, conversation, decide, ended, repeatUntil, stop } from "./steps.mjs";
 import { System } from "./system.mjs";
 
 /** Chooses the mode that plans. */
@@ -21,16 +22,70 @@ export const PEOPLE = {
     await ask(page, "Note the price");
     const request = card(page, "The run asks you");
     for (const question of questions) await request.getByText(question).waitFor();
-    await request.getByRole("textbox", { name: "Your answer" }).fill("Copper, in euros");
+    // The card alone shows what waits.
+    assert.equal(await conversation(page).getByText("ask_user").count(), 0);
+    const [metal, currency] = questions.map((name) => request.getByRole("textbox", { name }));
+    await metal.fill("Copper");
+    await currency.fill("In euros");
     // What was typed is still there after the card was out of sight.
     await page.getByRole("button", { name: "New question" }).click();
     await page.goBack();
-    assert.equal(await request.getByRole("textbox", { name: "Your answer" }).inputValue(), "Copper, in euros");
+    assert.deepEqual([await metal.inputValue(), await currency.inputValue()], ["Copper", "In euros"]);
     await decide(request, "Answer");
     await conversation(page).getByText("Nine euros.").waitFor();
     await ended(page);
     await conversation(page).getByText("Answered in words by you").waitFor();
-    assert.match(JSON.stringify(model.requests.at(-1)), /Copper, in euros/);
+    assert.ok(JSON.stringify(model.requests.at(-1)).includes(JSON.stringify("1. Copper\n2. In euros").slice(1, -1)));
+  },
+
+  async call_that_needs_a_key_asks_for_it_and_nothing_keeps_it({ page, model, variables, after, allow }) {
+    allow(/status of 400/);
+    const canary = "canary-7c1e";
+    const seen = [];
+    const server = createServer((request, response) => {
+      seen.push(request.headers.authorization);
+      const isKnown = request.headers.authorization === `Bearer ${canary}-new`;
+      response.writeHead(isKnown ? 200 : 401).end(isKnown ? "Seven customers." : "Who are you?");
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    after(() => server.close());
+    const origin = `http://127.0.0.1:${server.address().port}`;
+    const tool = [
+      'description = "Counts customers."', 'trust = "all"', 'effect = "read"', "[request]", 'method = "GET"',
+      `url = "${origin}/count"`, 'headers = { authorization = "Bearer {user_key:CRM}" }',
+    ];
+    const system = await System.start({ ...variables, DJINN_EGRESS_ORIGINS: origin }, { "tools/crm.toml": tool.join("\n") });
+    after(() => system.close());
+    model.on("How many customers", { tool: "crm", arguments: {} });
+    model.on("How many customers", "There are seven.");
+    await page.goto(system.url);
+    await ask(page, "How many customers?");
+    const request = card(page, "crm needs a key of yours");
+    const field = request.getByLabel(`Your key CRM for ${origin}`);
+    const save = "Store the key and try again";
+    await field.waitFor();
+    assert.equal(await request.getByText("rejected").count(), 0);
+    // What cannot be a key is rejected by the server, and stays to be corrected.
+    await field.fill(`${canary}-ß`);
+    await repeatUntil(() => field.press("Enter"), request.getByText("invalid_field"));
+    await field.fill(`${canary}-old`);
+    const rejected = request.getByText(`${origin} rejected the stored key.`);
+    await repeatUntil(() => request.getByRole("button", { name: save }).click({ timeout: 2_000 }), rejected);
+    assert.equal(await field.inputValue(), "");
+    // A reload forgets what was typed.
+    await field.fill(`${canary}-half`);
+    await page.reload();
+    await rejected.waitFor();
+    assert.equal(await field.inputValue(), "");
+    await field.fill(`${canary}-new`);
+    await decide(request, save);
+    await conversation(page).getByText("There are seven.").waitFor();
+    await ended(page);
+    assert.deepEqual(seen, [`Bearer ${canary}-old`, `Bearer ${canary}-new`]);
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.body.innerHTML]));
+    assert.ok(!kept.includes(canary), kept);
+    assert.ok(!system.keeps(canary) && system.keeps("How many customers"));
+    assert.ok(!JSON.stringify(model.requests).includes(canary));
   },
 
   async plan_and_results_of_steps_are_reviewed({ page, after }) {

@@ -42,6 +42,15 @@ export async function decide(request, name) {
   throw new Error(`the request does not take ${name}`);
 }
 
+/** Acts until something is shown: a card takes no key and no click right after it appeared. */
+export async function repeatUntil(act, shown) {
+  for (let attempt = 0; attempt < 30; attempt += 1) {
+    await act().catch(() => undefined);
+    if (await shown.waitFor({ timeout: 2_000 }).then(() => true, () => false)) return;
+  }
+  throw new Error(`${shown} does not appear`);
+}
+
 /** The words of the conversation, on one line. */
 export const textOf = async (page) => (await conversation(page).innerText()).replace(/\s+/g, " ");
 

@@ -2,9 +2,9 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 const target = new URL("../../target/", import.meta.url).pathname;
 
@@ -17,8 +17,14 @@ export class System {
   #variables;
   #process;
 
-  static async start(variables) {
+  /** `files` are files of the configuration folder, by path. */
+  static async start(variables, files = {}) {
     const system = new System();
+    for (const [path, text] of Object.entries(files)) {
+      const file = join(system.#home, "config", path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
     system.#variables = variables;
     system.#port = await freePort();
     await system.start();
@@ -62,6 +68,12 @@ export class System {
     const ended = once(this.#process, "exit");
     this.#process.kill("SIGKILL");
     await ended;
+  }
+
+  /** Returns true if any file of the system has the text: its table, its bucket, its log. */
+  keeps(text) {
+    const files = readdirSync(this.#home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    return files.some((file) => readFileSync(join(file.parentPath, file.name)).includes(text));
   }
 
   async close() {

@@ -4,7 +4,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RequestSlot } from "../src/view/requests/Slot";
 import { Tray } from "../src/view/requests/Tray";
-import { rest, runOf, TestPage } from "./page";
+import { emptyConversation } from "../src/store/turns";
+import { RowMaker } from "../src/view/talk/rows";
+import { rest, runOf, TestPage, turnWith } from "./page";
 
 const ESTIMATE = { tokens: 0, ms: 0, calls: 0, ms_p95: 0, tokens_p95: 0, samples: 0 };
 
@@ -52,18 +54,83 @@ test("a question of the model takes words, and nothing else", async () => {
   const page = await show(question({ questions: ["Sales or profit?", "Which year?"] }));
   expect(page.text).toContain("The run asks you");
   expect(page.text).toContain("It may be either.");
-  expect([...page.element.querySelectorAll("li")].map((item) => item.textContent)).toEqual(["Sales or profit?", "Which year?"]);
   expect(page.find<HTMLButtonElement>("Answer").disabled).toBe(true);
   expect(page.all("Allow")).toEqual([]);
-  await page.write("Your answer", "  Profit, of 2024\n");
+  await page.write("Which year?", "  2024\n");
   await page.press("Answer");
-  expect(page.calls).toEqual([["respond", "t1.c1", { kind: "say", text: "Profit, of 2024" }]]);
+  await page.write("Sales or profit?", "Profit");
+  await page.press("Answer");
+  expect(page.calls).toEqual([
+    ["respond", "t1.c1", { kind: "say", text: "2. 2024" }],
+    ["respond", "t1.c1", { kind: "say", text: "1. Profit\n2. 2024" }],
+  ]);
+});
+
+test("choices of a question are taken by one press, and another answer replaces them", async () => {
+  const choices = ["Copper", { label: "Tin", description: "soft" }, 7];
+  const page = await show(question({ questions: [{ question: "Which metal?", options: choices }] }));
+  await page.press("Tin");
+  await page.press("Answer");
+  await page.write("Which metal?", "Lead");
+  expect(page.find("Tin").getAttribute("aria-pressed")).toBe("false");
+  await page.press("Answer");
+  expect(page.all("7")).toEqual([]);
+  const texts = page.calls.map(([, , decision]) => (decision as { text: string }).text);
+  expect(texts).toEqual(["Tin", "Lead"]);
+});
+
+test("a call that waits for a key has one field for it, whose text no other card keeps", async () => {
+  const key = { name: "CRM", origin: "https://crm.example.com" };
+  const asked = (code: string) => ({
+    ...call,
+    about: "call_interrupt",
+    tool: "crm",
+    arguments: { query: "a" },
+    interrupt: { code, message: "The tool `crm` needs your own key.", key },
+  });
+  const request = asked("key_missing");
+  const page = await show(request);
+  expect(page.text).toContain("crm needs a key of yours");
+  const label = "Your key CRM for https://crm.example.com";
+  expect(page.find<HTMLInputElement>(label).type).toBe("password");
+  expect(page.element.querySelectorAll("input, textarea")).toHaveLength(1);
+  expect(page.text).not.toContain("rejected");
+  expect(page.find<HTMLButtonElement>("Store the key and try again").disabled).toBe(true);
+  await page.write(label, " secret ");
+  await page.press("Store the key and try again");
+  await page.press("Try again as it is");
+  expect(page.calls).toEqual([
+    ["setKey", "t1.c1", key, "secret"],
+    ["respond", "t1.c1", { kind: "confirm" }],
+  ]);
+  await page.close();
+  const again = await show(request);
+  expect(again.find<HTMLInputElement>(label).value).toBe("");
+  const rejected = await show(asked("key_rejected"));
+  expect(rejected.text).toContain("https://crm.example.com rejected the stored key. Enter another one.");
+});
+
+test("a call that waits for its user is shown by its card alone, and a question never as work", () => {
+  const asks = (tool: string) => [
+    { id: "c", at_ms: 1400, type: "call.requested", call: "t1.c1", tool, arguments: {}, visible: true },
+    ...asking({ ...call, tool, arguments: {} }).slice(1),
+  ];
+  const start = asking({})[0];
+  const resolved = { id: "r", at_ms: 2000, type: "human.resolved", request: "t1.c1", digest: "d", response: "say", text: "x" };
+  const kinds = (tool: string, ...more: object[]) => {
+    const run = runOf([start, ...asks(tool), ...more]);
+    return new RowMaker().rowsOf({ ...emptyConversation("s1"), turns: [turnWith(run)] }).map((row) => row.kind);
+  };
+  expect(kinds("look")).toEqual(["question", "request", "end"]);
+  expect(kinds("look", resolved)).toEqual(["question", "work", "request", "end"]);
+  expect(kinds("ask_user")).toEqual(["question", "request", "end"]);
+  expect(kinds("ask_user", resolved)).toEqual(["question", "request", "end"]);
 });
 
 test.each([
   [{ questions: "Which metal?" }, "Which metal?"],
   [{ question: "Which metal?" }, "Which metal?"],
-  [{ questions: [{ question: "Which metal?" }] }, "Which metal?"],
+  [{ questions: [{ question: "Which metal?", options: [7] }] }, "Which metal?"],
   [{ ask: "Which metal?" }, '{\n  "ask": "Which metal?"\n}'],
   [{ questions: [7] }, "7"],
 ])("a question in the form %j is shown", async (parameters, expected) => {

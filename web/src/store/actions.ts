@@ -1,6 +1,6 @@
 // The actions that views call.
 
-import type { ShareRequest, StepRequest } from "../wire/contract";
+import type { NeededKey, ShareRequest, StepRequest } from "../wire/contract";
 import type { Draft, Loadable } from "./types";
 
 export type Decision =
@@ -43,6 +43,8 @@ export interface Actions {
   /** Sends `continue` after an interruption or a used-up budget. */
   continueRun(): void;
   respond(request: string, decision: Decision, comment?: string): void;
+  /** Stores a key of the reader for tools, then repeats the call that waits for it. No state keeps the value. */
+  setKey(request: string, key: NeededKey, value: string): void;
   /** Responds to all open requests of a group with `confirm` or `skip`. */
   respondGroup(group: string, decision: Decision): void;
   /** Returns the version of the newest run's plan; null if it cannot be read. */

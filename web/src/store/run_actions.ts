@@ -1,8 +1,8 @@
 // What a user does to the run at work: messages, responses, changes of the plan, a stop.
 
-import type { ResponseRequest, StepRequest } from "../wire/contract";
+import type { HumanRequest, NeededKey, ResponseRequest, StepRequest } from "../wire/contract";
 import type { components } from "../wire/generated/openapi";
-import { errorOf, RequestError } from "../wire/error";
+import { type ErrorInfo, errorOf, RequestError } from "../wire/error";
 import type { Routes } from "../wire/routes";
 import type { OpenConversation } from "./open_conversation";
 import type { Decision, PendingMessage } from "./types";
@@ -45,7 +45,7 @@ export async function respond(
 ): Promise<void> {
   const run = open.conversation.turns.at(-1);
   if (!run || run.run === null) return;
-  const progress = (error: ReturnType<typeof errorOf> | null) =>
+  const progress = (error: ErrorInfo | null) =>
     open.update(({ sendingResponses }) => ({ sendingResponses: new Map(sendingResponses).set(request, { error }) }));
   progress(null);
   const body: { -readonly [Field in keyof ResponseRequest]: ResponseRequest[Field] } = {
@@ -64,6 +64,34 @@ export async function respond(
     open.wake();
   }
 }
+
+/** Stores a key of the reader, then repeats all calls of the newest run that wait for it. */
+export async function setKey(
+  routes: Routes,
+  open: OpenConversation,
+  request: string,
+  key: NeededKey,
+  value: string,
+): Promise<void> {
+  const show = (error: ErrorInfo | null): void =>
+    open.update(({ sendingResponses }) => ({ sendingResponses: new Map(sendingResponses).set(request, { error }) }));
+  show(null);
+  try {
+    await routes.setKey(key.name, { value, origin: key.origin });
+  } catch (error) {
+    return show(errorOf(error));
+  }
+  const requests = [...(open.conversation.turns.at(-1)?.detail?.requests.values() ?? [])];
+  const waiting = requests.filter((state) => {
+    const needed = neededKey(state.request);
+    return state.isOpen && needed?.name === key.name && needed.origin === key.origin;
+  });
+  await Promise.all(waiting.map(({ request: { id } }) => respond(routes, open, id, { kind: "confirm" }, undefined)));
+}
+
+/** Returns the key that a call waits for; null for other requests. */
+export const neededKey = (request: HumanRequest): NeededKey | null =>
+  request.about === "call_interrupt" ? (request.interrupt.key ?? null) : null;
 
 /** Stops the run at work, and all runs below. */
 export async function stop(routes: Routes, open: OpenConversation): Promise<void> {

@@ -10,7 +10,7 @@ import { Conversations, EMPTY_LIST } from "./conversation_list";
 import { Drafts, EMPTY_DRAFT } from "./drafts";
 import { OpenConversation } from "./open_conversation";
 import { formatAddress, parseAddress } from "./route";
-import { changePlan, continueRun, readPlanVersion, respond, sendMessage, stop } from "./run_actions";
+import { changePlan, continueRun, readPlanVersion, respond, sendMessage, setKey, stop } from "./run_actions";
 import { SigningIn } from "./sign_in";
 import { StateCell } from "./state";
 import type { Actions, AuditLine, Draft, HumanChoice, PageConfig, PageState, Store, Upload } from "./types";
@@ -315,6 +315,7 @@ class PageStore implements Store {
       continueRun: () => withOpen((open) => continueRun(this.#routes, open, this.#browser.newId())),
       respond: (request, decision, comment) =>
         withOpen((open) => respond(this.#routes, open, request, decision, comment)),
+      setKey: (request, key, value) => withOpen((open) => setKey(this.#routes, open, request, key, value)),
       respondGroup: (group, decision) =>
         withOpen((open) => respond(this.#routes, open, group, decision, undefined)),
       readPlanVersion: async () => (this.#open ? readPlanVersion(this.#routes, this.#open).catch(() => null) : null),

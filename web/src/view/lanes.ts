@@ -116,6 +116,17 @@ export function laneOfStep(run: Run, step: string): Lane | null {
   return found;
 }
 
+/**
+ * The calls of a lane that its requests show: a held or interrupted call while its request is open, and each question
+ * to the user.
+ */
+export function callsOfRequests(run: Run, path: string): ReadonlySet<string> {
+  const calls = new Set<string>();
+  for (const { request, isOpen, path: lane } of run.requests.values())
+    if (lane === path && "call" in request && (isOpen || request.tool === "ask_user")) calls.add(request.call);
+  return calls;
+}
+
 /** The open requests of a lane and of the lanes below it. */
 export function openRequestsBelow(run: Run, path: string): readonly RequestState[] {
   return [...run.requests.values()].filter(

@@ -1,6 +1,7 @@
 // The agent's routes.
 
 import type {
+  KeyRequest,
   MessageBody,
   ModeListBody,
   NewFileBody,
@@ -104,6 +105,11 @@ export class Routes {
   /** Responds to a request, or to all requests of a group. */
   respond(run: string, request: string, body: ResponseRequest): Promise<ResponseBody> {
     return this.server.json("POST", `/runs/${encode(run)}/requests/${encode(request)}/response`, { body });
+  }
+
+  /** Stores a key of the caller for tools. */
+  async setKey(name: string, body: KeyRequest): Promise<void> {
+    await this.server.send("PUT", `/keys/${encode(name)}`, { body });
   }
 
   /** Returns null if the change is stored, and the run reads it soon. */

@@ -1,5 +1,6 @@
 import { memo, type ReactNode, useId, useRef, useState } from "react";
 import type { Decision, RequestState, ResponseProgress, Run } from "../../store/types";
+import { neededKey } from "../../store/run_actions";
 import { useLanguage, useWords } from "../../words";
 import { formatClock, formatDuration, formatMoney, formatTokens } from "../../words/numbers";
 import { laneName } from "../lanes";
@@ -12,7 +13,9 @@ import { useArmed } from "./armed";
 import { CardBody } from "./CardBody";
 import { useCardEdit } from "./edits";
 import { Hidden } from "./Fields";
+import { KeyField } from "./KeyField";
 import { kindOf, labelsOf, parametersOf, titleOf } from "./kinds";
+import { joinAnswers, readQuestions } from "./answers";
 import styles from "./requests.module.css";
 import { isSame, type JsonObject } from "./schema";
 
@@ -38,6 +41,11 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   // A text that is no value is known to this card only, so that a card shown again begins with the last value.
   // A plan is wrong until its editor has loaded: nobody approves what is not shown.
   const [isWrong, setIsWrong] = useState(kind === "plan");
+  const needed = neededKey(request);
+  const isRejected = request.about === "call_interrupt" && request.interrupt.code === "key_rejected";
+  /** A key is in no state but this card's own, which ends with the card. */
+  const [typedKey, setTypedKey] = useState("");
+  const secret = typedKey.trim();
   const value: JsonObject = edit.value ?? original ?? {};
   const setIsSaying = (next: boolean): void => setEdit({ isSaying: next });
   const setSaid = (text: string): void => setEdit({ said: text });
@@ -49,6 +57,19 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   const decide = (decision: Decision): void => {
     if (isArmed() && !isSending) actions.respond(request.id, decision);
   };
+  const saveKey = (): void => {
+    if (needed && secret && isArmed() && !isSending) actions.setKey(request.id, needed, secret);
+  };
+  const answer = kind === "ask" ? joinAnswers(readQuestions(original).length, edit.answers) : "";
+  const go = needed
+    ? { label: labels.confirm, isOff: !secret, act: saveKey }
+    : kind === "ask"
+      ? { label: words.requests.sendAnswer, isOff: !answer, act: () => decide({ kind: "say", text: answer }) }
+      : {
+          label: isChanged ? labels.modify : labels.confirm,
+          isOff: isWrong,
+          act: () => decide(isChanged ? { kind: "modify", parameters: value } : { kind: "confirm" }),
+        };
   const stop = (): void => {
     if (isArmed()) actions.stop();
   };
@@ -65,15 +86,19 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
           <Hidden text={state.reasoning} />
         </div>
       ) : null}
-      <CardBody
-        kind={kind}
-        request={request}
-        value={value}
-        onChange={(next) => setEdit({ value: next })}
-        onWrong={setIsWrong}
-        answer={said}
-        onAnswer={setSaid}
-      />
+      {needed ? (
+        <KeyField needed={needed} isRejected={isRejected} value={typedKey} onChange={setTypedKey} onEnter={saveKey} />
+      ) : (
+        <CardBody
+          kind={kind}
+          request={request}
+          value={value}
+          onChange={(next) => setEdit({ value: next })}
+          onWrong={setIsWrong}
+          answers={edit.answers}
+          onAnswers={(answers) => setEdit({ answers })}
+        />
+      )}
       <Facts state={state} />
       {progress?.error ? <ErrorBox error={progress.error} /> : null}
       {isSaying && labels.say ? (
@@ -102,25 +127,24 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
         </div>
       ) : (
         <div className={styles.acts}>
-          {kind === "ask" ? (
+          <button
+            type="button"
+            className={`${parts.button} ${parts.go}`}
+            disabled={go.isOff || isSending}
+            onClick={go.act}
+          >
+            {isSending ? words.requests.sending : go.label}
+          </button>
+          {needed ? (
             <button
               type="button"
-              className={`${parts.button} ${parts.go}`}
-              disabled={!said.trim() || isSending}
-              onClick={() => decide({ kind: "say", text: said.trim() })}
+              className={parts.button}
+              disabled={isSending}
+              onClick={() => decide({ kind: "confirm" })}
             >
-              {words.requests.sendAnswer}
+              {words.requests.keyIsSet}
             </button>
-          ) : (
-            <button
-              type="button"
-              className={`${parts.button} ${parts.go}`}
-              disabled={isWrong || isSending}
-              onClick={() => decide(isChanged ? { kind: "modify", parameters: value } : { kind: "confirm" })}
-            >
-              {isSending ? words.requests.sending : isChanged ? labels.modify : labels.confirm}
-            </button>
-          )}
+          ) : null}
           <button type="button" className={parts.button} disabled={isSending} onClick={() => decide({ kind: "skip" })}>
             {labels.skip}
           </button>
@@ -193,7 +217,12 @@ export function ResolvedLine({ run, state }: { run: Run; state: RequestState }):
         : resolution.response_id
           ? ""
           : words.requests.timeout;
-  const result = resolution ? words.requests.resolved[resolution.response] : words.requests.closed;
+  const isRetry = kind === "key" || kind === "call_interrupt" || kind === "model_interrupt";
+  const result = !resolution
+    ? words.requests.closed
+    : isRetry && resolution.response === "confirm"
+      ? words.requests.retried
+      : words.requests.resolved[resolution.response];
   const said = resolution && "text" in resolution && typeof resolution.text === "string" ? resolution.text : "";
   const separator = language === "zh" ? "，" : " ";
   return (

@@ -8,8 +8,9 @@ import parts from "../parts/parts.module.css";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { Hidden } from "./Fields";
 import { type RequestKind, schemaOf } from "./kinds";
+import { Questions } from "./Questions";
 import styles from "./requests.module.css";
-import { isObject, type JsonObject } from "./schema";
+import type { JsonObject } from "./schema";
 
 /** The editor of plans is loaded with the first plan to approve. */
 const PlanArguments = lazy(() => import("./PlanArguments").then(({ PlanArguments: view }) => ({ default: view })));
@@ -20,17 +21,17 @@ interface CardBodyProps {
   readonly value: JsonObject;
   readonly onChange: (value: JsonObject) => void;
   readonly onWrong: (isWrong: boolean) => void;
-  readonly answer: string;
-  readonly onAnswer: (text: string) => void;
+  readonly answers: readonly string[];
+  readonly onAnswers: (answers: readonly string[]) => void;
 }
 
 /** The part of a card that the reader can change. */
-export function CardBody({ kind, request, value, onChange, onWrong, answer, onAnswer }: CardBodyProps): ReactNode {
+export function CardBody({ kind, request, value, onChange, onWrong, answers, onAnswers }: CardBodyProps): ReactNode {
   const words = useWords();
   const language = useLanguage();
   switch (request.about) {
     case "call":
-      if (kind === "ask") return <Questions parameters={request.arguments} answer={answer} onAnswer={onAnswer} />;
+      if (kind === "ask") return <Questions parameters={request.arguments} answers={answers} onAnswers={onAnswers} />;
       if (kind === "plan")
         return (
           <Boundary>
@@ -121,47 +122,6 @@ function LongText({
         onChange={(event) => onChange(event.target.value)}
       />
       <Hidden text={text} />
-    </div>
-  );
-}
-
-/** Returns the texts of the questions; a question in another form is shown as JSON. */
-function questionTexts(parameters: unknown): readonly string[] {
-  const asked = isObject(parameters) ? (parameters.questions ?? parameters.question ?? parameters) : parameters;
-  return (Array.isArray(asked) ? asked : [asked]).map((question: unknown) => {
-    const text = isObject(question) ? question.question : question;
-    return typeof text === "string" ? text : JSON.stringify(question, null, 2);
-  });
-}
-
-function Questions({
-  parameters,
-  answer,
-  onAnswer,
-}: {
-  parameters: unknown;
-  answer: string;
-  onAnswer: (text: string) => void;
-}): ReactNode {
-  const words = useWords();
-  return (
-    <div className={styles.form}>
-      <ol className={styles.questions}>
-        {questionTexts(parameters).map((text, index) => (
-          <li key={index}>
-            {text}
-            <Hidden text={text} />
-          </li>
-        ))}
-      </ol>
-      <textarea
-        className={parts.field}
-        aria-label={words.requests.answer}
-        placeholder={words.requests.answer}
-        rows={3}
-        value={answer}
-        onChange={(event) => onAnswer(event.target.value)}
-      />
     </div>
   );
 }

@@ -8,9 +8,11 @@ export interface CardEdit {
   readonly value: JsonObject | null;
   readonly isSaying: boolean;
   readonly said: string;
+  /** The answers to the model's questions, in their order. */
+  readonly answers: readonly string[];
 }
 
-const UNCHANGED: CardEdit = { value: null, isSaying: false, said: "" };
+const UNCHANGED: CardEdit = { value: null, isSaying: false, said: "", answers: [] };
 
 const edits = new Map<string, CardEdit>();
 const listeners = new Set<() => void>();

@@ -1,11 +1,12 @@
 /** The kinds of requests, and what each changes. */
 
+import { neededKey } from "../../store/run_actions";
 import type { HumanRequest } from "../../store/types";
 import type { Words } from "../../words";
 import { isObject, type JsonObject } from "./schema";
 
 export type RequestKind =
-  "write" | "call" | "plan" | "ask" | "call_interrupt" | "model_interrupt" | "step" | "result" | "budget";
+  "write" | "call" | "plan" | "ask" | "key" | "call_interrupt" | "model_interrupt" | "step" | "result" | "budget";
 
 export function kindOf(request: HumanRequest): RequestKind {
   switch (request.about) {
@@ -16,7 +17,7 @@ export function kindOf(request: HumanRequest): RequestKind {
         ? "write"
         : "call";
     case "call_interrupt":
-      return "call_interrupt";
+      return neededKey(request) ? "key" : "call_interrupt";
     case "model_interrupt":
       return "model_interrupt";
     case "step_review":
@@ -46,6 +47,8 @@ export function titleOf(request: HumanRequest, kind: RequestKind, who: string, w
       return requests.planTitle;
     case "ask":
       return requests.askTitle(who);
+    case "key":
+      return requests.keyTitle(tool);
     case "call_interrupt":
       return requests.retryCall(tool);
     case "model_interrupt":
@@ -102,6 +105,8 @@ export function labelsOf(kind: RequestKind, words: Words): Labels {
       return { confirm: requests.startPlan, modify: requests.startChanged, skip: requests.skip, say: requests.say };
     case "ask":
       return { ...call, skip: requests.continueWithout, say: null };
+    case "key":
+      return { confirm: requests.keySave, modify: requests.keySave, skip: requests.notRetry, say: requests.say };
     case "call_interrupt":
       return { confirm: requests.retry, modify: requests.retryChanged, skip: requests.notRetry, say: requests.say };
     case "model_interrupt":
@@ -121,6 +126,3 @@ export function labelsOf(kind: RequestKind, words: Words): Labels {
 export function schemaOf(request: HumanRequest): unknown {
   return "schema" in request ? request.schema : null;
 }
-
-/** The name of a file that a call writes. */
-export const isInterrupt = (kind: RequestKind): boolean => kind === "call_interrupt" || kind === "model_interrupt";

@@ -3,7 +3,7 @@ import type { Lane, Row, Run } from "../../store/types";
 import { useLanguage, useWords, type Words } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
 import { formatClock, formatMoney, formatTokens } from "../../words/numbers";
-import { laneName, lanesBelow, lastLine, openRequestsBelow, totalsBelow } from "../lanes";
+import { callsOfRequests, laneName, lanesBelow, lastLine, openRequestsBelow, totalsBelow } from "../lanes";
 import { Markdown } from "../markdown/Markdown";
 import { Icon } from "../parts/Icon";
 import { Mark, type MarkKind } from "../parts/Mark";
@@ -74,7 +74,7 @@ type LanePiece =
   | Exclude<Row, { kind: "call" | "child" }>;
 
 /** Joins calls that follow each other. */
-function piecesOf(rows: readonly Row[]): readonly LanePiece[] {
+function piecesOf(rows: readonly Row[], ofRequests: ReadonlySet<string>): readonly LanePiece[] {
   const pieces: LanePiece[] = [];
   let items: WorkItem[] = [];
   const flush = (): void => {
@@ -84,7 +84,7 @@ function piecesOf(rows: readonly Row[]): readonly LanePiece[] {
   };
   for (const row of rows) {
     if (row.kind === "call" || row.kind === "child") {
-      items.push(row);
+      if (row.kind === "child" || !ofRequests.has(row.call)) items.push(row);
       continue;
     }
     if (row.kind === "message") {
@@ -117,7 +117,10 @@ export function LaneView({ run, path, onOpen, onBack }: LaneViewProps): ReactNod
   const language = useLanguage();
   const [isWhole, setIsWhole] = useState(false);
   const lane = run.lanes.get(path);
-  const pieces = useMemo(() => piecesOf(lane ? [...lane.rows, ...lane.drafts] : []), [lane]);
+  const pieces = useMemo(
+    () => piecesOf(lane ? [...lane.rows, ...lane.drafts] : [], callsOfRequests(run, path)),
+    [lane, run, path],
+  );
   if (!lane) return null;
   const shown = isWhole ? pieces : pieces.slice(-FIRST_ROWS);
   const requests = [...run.requests.values()].filter((state) => state.path === path && state.isOpen);

@@ -14,6 +14,7 @@ import type {
   Turn,
   UserMessageRow,
 } from "../../store/types";
+import { callsOfRequests } from "../lanes";
 import { type Block, MarkdownReader } from "../markdown/lex";
 
 /** A part of a work line. */
@@ -130,6 +131,7 @@ export class RowMaker {
     if (known && known.requests === run.requests) return known;
     const rows: TalkRow[] = [];
     const requests = [...run.requests.values()];
+    const ofRequests = callsOfRequests(run, "");
     let nextRequest = 0;
     let open: WorkItem[] = [];
     const flush = (): void => {
@@ -145,6 +147,8 @@ export class RowMaker {
       }
       switch (row.kind) {
         case "call":
+          if (!ofRequests.has(row.call)) open.push(row);
+          break;
         case "child":
           open.push(row);
           break;
