@@ -1,8 +1,9 @@
 // Stories of other ways to use the page: by keyboard alone, in Chinese with an input method, on paper.
 
 import assert from "node:assert/strict";
-import { ask, box, card, complete, conversation, ended, stop, WRITE } from "./steps.mjs";
+import { ask, askMe, box, card, complete, conversation, decide, ended, stop, WRITE } from "./steps.mjs";
 import { Gate } from "./model.mjs";
+import { System } from "./system.mjs";
 
 /** Presses Tab until an element has the focus. */
 async function tabTo(page, locator, key = "Tab") {
@@ -160,6 +161,85 @@ export const ACCESS = {
     await page.getByRole("button", { name: "Reload", exact: true }).click();
     await page.getByRole("heading", { name: "What do you want to know?" }).waitFor();
     await notice.waitFor({ state: "detached" });
+  },
+
+  async shared_conversation_is_read_by_another_user_until_the_share_ends({ page, model, variables, allow, after }) {
+    allow(/status of 40[134]/);
+    const [anna, bob] = ["anna", "bob"].map((user) => System.createKey(user));
+    const entries = JSON.stringify([anna.entry, bob.entry]);
+    const system = await System.start({ ...variables, DJINN_AUTH: "key", DJINN_API_KEYS: entries });
+    after(() => system.close());
+    const signIn = async (page, { key }, address) => {
+      await page.goto(address);
+      await page.getByRole("dialog").getByLabel("Key", { exact: true }).fill(key);
+      await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+    };
+    const gate = new Gate();
+    model.on("For both to see", "It", gate, " is shared.");
+    model.on("Write for both", { tool: "file_tool", arguments: WRITE });
+    model.on("Write for both", "It is written.");
+    model.on("And tomorrow", "Tomorrow too.");
+    await signIn(page, anna, system.url);
+    await ask(page, "For both to see");
+    await gate.reached;
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Share this conversation" });
+    await dialog.getByLabel("The user's name").fill("bob");
+    await dialog.getByLabel("The user's name").press("Enter");
+    const copy = dialog.getByRole("button", { name: "Copy link for bob" });
+    await copy.waitFor();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: system.url });
+    await copy.click();
+    await copy.getByText("Copied").waitFor();
+    const address = await page.evaluate(() => navigator.clipboard.readText());
+    assert.match(address, /#\/s\/shr_[0-9a-f]{32}$/);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
+
+    // Bob follows, and can only read.
+    const guest = await (await page.context().browser().newContext()).newPage();
+    after(() => guest.context().close());
+    await signIn(guest, bob, address);
+    await conversation(guest).getByText("It", { exact: true }).waitFor();
+    await guest.getByText("This conversation is shared with you for reading.").waitFor();
+    gate.open();
+    await conversation(guest).getByText("It is shared.").waitFor();
+    await ended(page);
+    await askMe(page, "before risky calls");
+    await ask(page, "Write for both");
+    const name = (page) => card(page, "write a file").getByRole("textbox", { name: "filename" });
+    await name(page).waitFor();
+    await guest.reload();
+    await card(guest, "write a file").getByText("Only the user who asked decides this.").waitFor();
+    assert.equal(await name(guest).isDisabled(), true);
+    assert.equal(await card(guest, "write a file").getByRole("button", { name: "Allow" }).count(), 0);
+    assert.equal(await guest.getByRole("button", { name: "Share", exact: true }).count(), 0);
+    await decide(card(page, "write a file"), "Allow");
+    await ended(page);
+    // The page reads a paused run again every 30 s; a reload does so at once.
+    await guest.reload();
+    await conversation(guest).getByText("It is written.").waitFor();
+
+    // After the end of the share, the link leads nowhere.
+    await page.getByRole("button", { name: "Shared", exact: true }).click();
+    await dialog.getByRole("button", { name: "End sharing with bob" }).click();
+    await copy.waitFor({ state: "detached" });
+    await guest.reload();
+    await conversation(guest).getByText("session_not_found").waitFor();
+    // A user who may write asks there.
+    await dialog.getByLabel("With", { exact: true }).selectOption({ label: "All users" });
+    await dialog.getByLabel("May", { exact: true }).selectOption({ label: "read, ask and add files" });
+    await dialog.getByRole("button", { name: "Share", exact: true }).click();
+    await dialog.getByRole("button", { name: "Copy link for All users" }).click();
+    await dialog.getByText("Copied").waitFor();
+    await guest.goto(await page.evaluate(() => navigator.clipboard.readText()));
+    await guest.reload();
+    await ask(guest, "And tomorrow?");
+    await conversation(guest).getByText("Tomorrow too.").waitFor();
+    await page.reload();
+    await conversation(page).getByText("bob asked").waitFor();
+    await conversation(page).getByText("Tomorrow too.").waitFor();
   },
 
   async long_answer_is_printed_as_a_whole_without_controls({ page, model, system }) {

@@ -32,8 +32,8 @@ export class System {
   }
 
   /** Creates an API key. Returns the key, and its entry for `DJINN_API_KEYS`. */
-  static createKey() {
-    const output = execFileSync(PROGRAM, ["key", "--tenant", "story", "--user", "anna"], { encoding: "utf8" });
+  static createKey(user = "anna") {
+    const output = execFileSync(PROGRAM, ["key", "--tenant", "story", "--user", user], { encoding: "utf8" });
     const [key] = /djinn_[0-9a-f]{64}/.exec(output);
     return { key, entry: JSON.parse(/\{"sha256.*\}/.exec(output)[0]) };
   }

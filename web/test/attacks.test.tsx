@@ -10,7 +10,7 @@ import { NO_SURROUNDINGS, SurroundingsContext } from "../src/view/markdown/conte
 import { Markdown } from "../src/view/markdown/Markdown";
 import { Sources } from "../src/view/panel/Sources";
 import { PlanPanel } from "../src/view/plan/PlanPanel";
-import { spellHidden } from "../src/view/requests/hidden";
+import { spellHidden } from "../src/view/requests/characters";
 import { RequestSlot } from "../src/view/requests/Slot";
 import { Question } from "../src/view/talk/Question";
 import { RowView } from "../src/view/talk/RowView";

@@ -6,7 +6,7 @@ import { type Block, lexBlock, MarkdownReader, type MarkdownToken } from "../src
 import { allowedAddress, allowedImageData, fileName } from "../src/view/markdown/links";
 import { tableAsCsv, tableAsMarkdown } from "../src/view/markdown/tables";
 import { parseCsv } from "../src/view/files/csv";
-import { hasHidden, spellHidden } from "../src/view/requests/hidden";
+import { hasHidden, spellHidden } from "../src/view/requests/characters";
 
 function read(text: string): readonly Block[] {
   return new MarkdownReader().read(text, true).filter((block) => block.raw.trim() !== "");

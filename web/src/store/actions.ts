@@ -1,6 +1,7 @@
 // The actions that views call.
 
 import type { NeededKey, ShareRequest, StepRequest } from "../wire/contract";
+import type { ErrorInfo } from "../wire/error";
 import type { Draft, Loadable } from "./types";
 
 export type Decision =
@@ -57,8 +58,9 @@ export interface Actions {
   retryMessage(id: string): void;
 
   // Sharing and audit.
-  share(request: ShareRequest): void;
-  endShare(handle: string): void;
+  /** Returns the error of a share that was not created. */
+  share(request: ShareRequest): Promise<ErrorInfo | null>;
+  endShare(handle: string): Promise<ErrorInfo | null>;
   loadAudit(run: string): Promise<Loadable<readonly AuditLine[]>>;
 
   // Signing in.

@@ -1,7 +1,7 @@
 // The store: the state of the page, and the actions on it.
 
 import type { HumanSettings, RunRequest } from "../wire/contract";
-import { errorOf } from "../wire/error";
+import { type ErrorInfo, errorOf } from "../wire/error";
 import type { ConfigBody } from "../wire/routes";
 import { Routes } from "../wire/routes";
 import { Server } from "../wire/server";
@@ -279,6 +279,14 @@ class PageStore implements Store {
     const withOpen = (action: (open: OpenConversation) => Promise<void>): void => {
       if (this.#open) attempt(action(this.#open));
     };
+    const errorIn = async (action: (open: OpenConversation) => Promise<void>): Promise<ErrorInfo | null> => {
+      try {
+        if (this.#open) await action(this.#open);
+        return null;
+      } catch (error) {
+        return errorOf(error);
+      }
+    };
     return {
       open: (session) => this.#navigate(session),
       loadMoreConversations: () => void this.#list.loadMore(),
@@ -328,12 +336,12 @@ class PageStore implements Store {
           if (message) await sendMessage(this.#routes, open, id, message.text);
         }),
       share: (request) =>
-        withOpen(async (open) => {
+        errorIn(async (open) => {
           const share = await this.#routes.share(open.session, request);
-          open.update(({ shares }) => ({ shares: [...shares, share] }));
+          open.update(({ shares }) => ({ shares: [...shares.filter((other) => other.handle !== share.handle), share] }));
         }),
       endShare: (handle) =>
-        withOpen(async (open) => {
+        errorIn(async (open) => {
           await this.#routes.endShare(open.session, handle);
           open.update(({ shares }) => ({ shares: shares.filter((share) => share.handle !== handle) }));
         }),

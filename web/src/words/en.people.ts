@@ -48,6 +48,7 @@ export const requests = {
   retryChanged: "Try again with changes",
   extend: "Extend",
   skip: "Skip",
+  notYours: "Only the user who asked decides this.",
   keyLabel: (name: string, origin: string) => `Your key ${name} for ${origin}`,
   keyNote: (origin: string) =>
     `Only ${origin} receives the key, when you ask. The model and this conversation never see it, and this page forgets it.`,

@@ -5,7 +5,7 @@ import { formatDay } from "../../words/numbers";
 import { PlainText } from "../markdown/Blocks";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
-import { Hidden } from "../requests/Fields";
+import { Hidden } from "../requests/Hidden";
 import { useActions } from "../store";
 import styles from "./panel.module.css";
 

@@ -3,7 +3,7 @@ import { useWords } from "../../words";
 import styles from "./parts.module.css";
 
 /** Copies a text, and says so for two seconds. */
-export function CopyButton({ text, label }: { text: () => string; label?: string }): ReactNode {
+export function CopyButton({ text, label, name }: { text: () => string; label?: string; name?: string }): ReactNode {
   const words = useWords();
   const [isCopied, setIsCopied] = useState(false);
   useEffect(() => {
@@ -19,7 +19,7 @@ export function CopyButton({ text, label }: { text: () => string; label?: string
   };
   return (
     <button type="button" className={styles.quiet} aria-label={label} onClick={copy}>
-      {isCopied ? words.talk.copied : words.talk.copy}
+      {isCopied ? words.talk.copied : (name ?? words.talk.copy)}
     </button>
   );
 }

@@ -1,8 +1,9 @@
 import { MenuButton, MenuItem, MenuProvider } from "@ariakit/react";
-import { memo, type ReactNode, useMemo, useState } from "react";
+import { lazy, memo, type ReactNode, Suspense, useMemo, useState } from "react";
 import { VList } from "virtua";
 import type { ConversationSummary } from "../../store/types";
 import { useWords } from "../../words";
+import { Boundary } from "../parts/Boundary";
 import { ErrorBox } from "../parts/ErrorBox";
 import { Icon } from "../parts/Icon";
 import menu from "../parts/menu.module.css";
@@ -12,6 +13,8 @@ import { useActions, usePage } from "../store";
 import { RemoveDialog, RenameDialog } from "./dialogs";
 import { type GroupName, groupConversations } from "./groups";
 import styles from "./rail.module.css";
+
+const ShareDialog = lazy(() => import("../share/ShareDialog").then(({ ShareDialog: view }) => ({ default: view })));
 
 type RailRow =
   { readonly kind: "group"; readonly name: GroupName } | { readonly kind: "item"; readonly item: ConversationSummary };
@@ -27,7 +30,7 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
     const { kind, issuer } = config.value.signIn;
     return kind === "key" || issuer !== null;
   });
-  const [dialog, setDialog] = useState<{ kind: "rename" | "remove"; item: ConversationSummary } | null>(null);
+  const [dialog, setDialog] = useState<{ kind: "share" | "rename" | "remove"; item: ConversationSummary } | null>(null);
   const rows = useMemo<readonly RailRow[]>(
     () =>
       groupConversations(list.items, Date.now()).flatMap((group) => [
@@ -73,6 +76,10 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
               key={row.item.session}
               item={row.item}
               isCurrent={row.item.session === current}
+              onShare={() => {
+                if (row.item.session !== current) actions.open(row.item.session);
+                setDialog({ kind: "share", item: row.item });
+              }}
               onRename={() => setDialog({ kind: "rename", item: row.item })}
               onRemove={() => setDialog({ kind: "remove", item: row.item })}
               onNavigate={onNavigate}
@@ -97,6 +104,13 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
           </button>
         ) : null}
       </div>
+      {dialog?.kind === "share" ? (
+        <Boundary>
+          <Suspense>
+            <ShareDialog onClose={() => setDialog(null)} />
+          </Suspense>
+        </Boundary>
+      ) : null}
       {dialog?.kind === "rename" ? <RenameDialog item={dialog.item} onClose={() => setDialog(null)} /> : null}
       {dialog?.kind === "remove" ? <RemoveDialog item={dialog.item} onClose={() => setDialog(null)} /> : null}
     </nav>
@@ -106,12 +120,13 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
 interface ItemProps {
   readonly item: ConversationSummary;
   readonly isCurrent: boolean;
+  readonly onShare: () => void;
   readonly onRename: () => void;
   readonly onRemove: () => void;
   readonly onNavigate: (() => void) | undefined;
 }
 
-const Item = memo(function Item({ item, isCurrent, onRename, onRemove, onNavigate }: ItemProps): ReactNode {
+const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, onNavigate }: ItemProps): ReactNode {
   const words = useWords();
   const mark = item.mark === "running" ? styles.running : item.mark === "waiting" ? styles.waiting : styles.still;
   const name = item.mark === "running" ? words.rail.markRunning : item.mark === "waiting" ? words.rail.markWaiting : "";
@@ -133,6 +148,9 @@ const Item = memo(function Item({ item, isCurrent, onRename, onRemove, onNavigat
           <Icon name="more" />
         </MenuButton>
         <PopMenu>
+          <MenuItem className={menu.item} onClick={onShare}>
+            {words.rail.share}
+          </MenuItem>
           <MenuItem className={menu.item} onClick={onRename}>
             {words.rail.rename}
           </MenuItem>

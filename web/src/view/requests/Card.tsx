@@ -8,11 +8,11 @@ import { ErrorBox } from "../parts/ErrorBox";
 import { Mark } from "../parts/Mark";
 import parts from "../parts/parts.module.css";
 import { useServerNow } from "../parts/time";
-import { useActions } from "../store";
+import { conversationOf, useActions, usePage } from "../store";
 import { useArmed } from "./armed";
 import { CardBody } from "./CardBody";
 import { useCardEdit } from "./edits";
-import { Hidden } from "./Fields";
+import { Hidden } from "./Hidden";
 import { KeyField } from "./KeyField";
 import { kindOf, labelsOf, parametersOf, titleOf } from "./kinds";
 import { joinAnswers, readQuestions } from "./answers";
@@ -50,6 +50,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   const setIsSaying = (next: boolean): void => setEdit({ isSaying: next });
   const setSaid = (text: string): void => setEdit({ said: text });
   const isChanged = original !== null && kind !== "ask" && !isSame(value, original);
+  const canDecide = usePage((page) => conversationOf(page)?.canWrite ?? true);
   const isSending = progress !== null && progress.error === null;
   // The names of agents and tools may come from a model.
   const title = titleOf(request, kind, laneName(run, state.path, words), words);
@@ -86,22 +87,26 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
           <Hidden text={state.reasoning} />
         </div>
       ) : null}
-      {needed ? (
-        <KeyField needed={needed} isRejected={isRejected} value={typedKey} onChange={setTypedKey} onEnter={saveKey} />
-      ) : (
-        <CardBody
-          kind={kind}
-          request={request}
-          value={value}
-          onChange={(next) => setEdit({ value: next })}
-          onWrong={setIsWrong}
-          answers={edit.answers}
-          onAnswers={(answers) => setEdit({ answers })}
-        />
-      )}
+      <fieldset className={styles.body} disabled={!canDecide}>
+        {needed && canDecide ? (
+          <KeyField needed={needed} isRejected={isRejected} value={typedKey} onChange={setTypedKey} onEnter={saveKey} />
+        ) : (
+          <CardBody
+            kind={kind}
+            request={request}
+            value={value}
+            onChange={(next) => setEdit({ value: next })}
+            onWrong={setIsWrong}
+            answers={edit.answers}
+            onAnswers={(answers) => setEdit({ answers })}
+          />
+        )}
+      </fieldset>
       <Facts state={state} />
       {progress?.error ? <ErrorBox error={progress.error} /> : null}
-      {isSaying && labels.say ? (
+      {!canDecide ? (
+        <p className={styles.note}>{words.requests.notYours}</p>
+      ) : isSaying && labels.say ? (
         <div className={styles.say}>
           <textarea
             className={parts.field}

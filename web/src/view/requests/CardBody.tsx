@@ -6,7 +6,7 @@ import { Markdown } from "../markdown/Markdown";
 import { Boundary } from "../parts/Boundary";
 import parts from "../parts/parts.module.css";
 import { ArgumentsForm } from "./ArgumentsForm";
-import { Hidden } from "./Fields";
+import { Hidden } from "./Hidden";
 import { type RequestKind, schemaOf } from "./kinds";
 import { Questions } from "./Questions";
 import styles from "./requests.module.css";

@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useState } from "react";
 import { useWords } from "../../words";
 import parts from "../parts/parts.module.css";
-import { hasHidden, spellHidden } from "./hidden";
+import { Hidden } from "./Hidden";
 import styles from "./requests.module.css";
 import { emptyValue, isObject, isSame, type Schema } from "./schema";
 
@@ -19,20 +19,6 @@ export interface FieldProps {
 
 /** A text longer than this is edited in several lines, in UTF-16 units. */
 const LONG_TEXT = 64;
-
-/** Shows the hidden characters of a text. */
-export function Hidden({ text }: { text: string }): ReactNode {
-  const words = useWords();
-  if (!hasHidden(text)) return null;
-  return (
-    <span className={styles.hidden}>
-      <span>{words.requests.hidden}: </span>
-      {spellHidden(text.slice(0, 2_000)).map((piece, index) =>
-        piece.isHidden ? <mark key={index}>⟨{piece.text}⟩</mark> : <span key={index}>{piece.text}</span>,
-      )}
-    </span>
-  );
-}
 
 export function Field(props: FieldProps): ReactNode {
   const { schema, value } = props;

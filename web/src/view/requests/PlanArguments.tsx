@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { Editor } from "../plan/Editor";
 import type { EditStep } from "../plan/steps";
-import { Hidden } from "./Fields";
+import { Hidden } from "./Hidden";
 import { planSteps } from "./kinds";
 import styles from "./requests.module.css";
 import { isObject, isSame, type JsonObject } from "./schema";

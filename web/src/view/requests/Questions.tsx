@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from "react";
 import { useWords } from "../../words";
 import parts from "../parts/parts.module.css";
-import { Hidden } from "./Fields";
+import { Hidden } from "./Hidden";
 import { type Question, readQuestions } from "./answers";
 import styles from "./requests.module.css";
 

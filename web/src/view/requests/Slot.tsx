@@ -1,7 +1,11 @@
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import type { Run } from "../../store/types";
+import { Boundary } from "../parts/Boundary";
 import { conversationOf, usePage } from "../store";
-import { RequestCard, ResolvedLine } from "./Card";
+
+/** Cards and their forms are loaded with the first request. */
+const Card = lazy(() => import("./Card").then(({ RequestCard: view }) => ({ default: view })));
+const Line = lazy(() => import("./Card").then(({ ResolvedLine: view }) => ({ default: view })));
 
 /** A request where it was asked: a card while it waits, one line afterwards. */
 export function RequestSlot({ run, request }: { run: Run; request: string }): ReactNode {
@@ -11,9 +15,11 @@ export function RequestSlot({ run, request }: { run: Run; request: string }): Re
     return sending?.get(request) ?? sending?.get(state?.group ?? "") ?? null;
   });
   if (!state) return null;
-  return state.isOpen ? (
-    <RequestCard run={run} state={state} progress={progress} />
-  ) : (
-    <ResolvedLine run={run} state={state} />
+  return (
+    <Boundary>
+      <Suspense>
+        {state.isOpen ? <Card run={run} state={state} progress={progress} /> : <Line run={run} state={state} />}
+      </Suspense>
+    </Boundary>
   );
 }

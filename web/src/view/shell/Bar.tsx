@@ -15,12 +15,13 @@ interface BarProps {
   readonly isNarrow: boolean;
   readonly isPanelOpen: boolean;
   readonly onMenu: () => void;
+  readonly onShare: () => void;
   /** Opens a tab; null shows or hides the panel. */
   readonly onPanel: (tab: PanelTab | null) => void;
 }
 
 /** The title, and one figure for the run. */
-export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onPanel }: BarProps): ReactNode {
+export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onShare, onPanel }: BarProps): ReactNode {
   const words = useWords();
   const isScripted = usePage((state) => state.config.state === "ready" && state.config.value.isScriptedModel);
   const session = usePage((state) => state.route.session);
@@ -54,6 +55,11 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onPanel }: Ba
       ) : null}
       {conversation && run ? (
         <Figure conversation={conversation} isShort={isNarrow} onClick={() => onPanel("usage")} />
+      ) : null}
+      {conversation && conversation.isOwner && conversation.turns.length > 0 && !isNarrow ? (
+        <button type="button" className={`${parts.quiet} ${styles.share}`} onClick={onShare}>
+          {conversation.shares.length > 0 ? words.share.shared : words.rail.share}
+        </button>
       ) : null}
       {conversation && conversation.turns.length > 0 ? (
         <button

@@ -29,6 +29,8 @@ const loadPanel = () => import("../panel/Panel").then(({ Panel: view }) => ({ de
 const Panel = lazy(loadPanel);
 const PlanDialog = lazy(() => import("../plan/PlanDialog").then(({ PlanDialog: view }) => ({ default: view })));
 
+const ShareDialog = lazy(() => import("../share/ShareDialog").then(({ ShareDialog: view }) => ({ default: view })));
+
 const FIRST_VIEW: PanelView = { tab: null, lane: null, source: null };
 
 /** The conversation with its box, and the panel beside it. */
@@ -45,6 +47,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
   const [panelChoice, setPanelChoice] = useState<boolean | null>(null);
   const [fileName, setFileName] = useState<string | null>(null);
   const [isEditing, setIsEditing] = useState(false);
+  const [isSharing, setIsSharing] = useState(false);
 
   // The panel is needed soon, but not for the first picture.
   useEffect(() => void loadPanel().catch(() => undefined), []);
@@ -57,6 +60,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
     setPanelChoice(null);
     setFileName(null);
     setIsEditing(false);
+    setIsSharing(false);
   }
 
   const citations = useCitations(run?.end?.answer || turn?.answer || "");
@@ -113,6 +117,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
             isNarrow={isNarrow}
             isPanelOpen={isPanelOpen}
             onMenu={onMenu}
+            onShare={() => setIsSharing(true)}
             onPanel={(tab) => {
               if (tab === null) setPanelChoice(!isPanelOpen);
               else showPanel({ tab, lane: null, source: null });
@@ -131,7 +136,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
           )}
           <div className={input.area}>
             <FollowLine following={conversation?.following ?? null} />
-            {run && openRequests(run).length > 0 ? (
+            {run && conversation?.canWrite && openRequests(run).length > 0 ? (
               <Tray run={run} onShow={() => showRequest(openRequests(run)[0] ?? null)} />
             ) : null}
             {loaded?.state === "failed" ? null : <Box />}
@@ -151,6 +156,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
           <Suspense>
             {file ? <Viewer file={file} onClose={() => setFileName(null)} /> : null}
             {isEditing ? <PlanDialog onClose={() => setIsEditing(false)} /> : null}
+            {isSharing ? <ShareDialog onClose={() => setIsSharing(false)} /> : null}
           </Suspense>
         </Boundary>
       </OpenFileContext>

@@ -7,7 +7,7 @@ import { callLine } from "../lanes";
 import { PlainText } from "../markdown/Blocks";
 import { allowedAddress, hostOf } from "../markdown/links";
 import { Markdown } from "../markdown/Markdown";
-import { Hidden } from "../requests/Fields";
+import { Hidden } from "../requests/Hidden";
 import styles from "./talk.module.css";
 
 /** A call: its line, and below it the arguments, the output and the result. */
