@@ -186,6 +186,19 @@ test("an undone change is forgotten, also one that was no value", async () => {
   expect(page.calls).toEqual([["respond", "t1.c1", { kind: "confirm" }]]);
 });
 
+test("optional arguments without a value are shown on demand", async () => {
+  const properties = { command: { type: "string" }, offset: { type: "integer" }, filename: { type: "string" } };
+  const schema = { type: "object", properties, required: ["command"] };
+  const page = await show({ ...call, tool: "file_tool", arguments: { command: "get" }, schema });
+  expect(page.all("offset")).toEqual([]);
+  await page.press("2 more fields");
+  await page.write("offset", "7");
+  await page.press("Allow with changes");
+  expect(page.calls).toEqual([
+    ["respond", "t1.c1", { kind: "modify", parameters: { command: "get", offset: 7 } }],
+  ]);
+});
+
 test("what was typed is still there when a card is shown again", async () => {
   const request = { ...call, tool: "look", arguments: { name: "a" } };
   const run = runOf(asking(request));

@@ -73,6 +73,7 @@ export const requests = {
   addItem: "Add",
   removeItem: "Remove",
   unset: "not set",
+  moreFields: (count: number) => plural(count, "more field", "more fields"),
   yes: "yes",
   no: "no",
   answer: "Your answer",

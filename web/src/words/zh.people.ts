@@ -72,6 +72,7 @@ export const requests: Words["requests"] = {
   addItem: "添加",
   removeItem: "移除",
   unset: "未设置",
+  moreFields: (count) => `另有 ${count} 个字段`,
   yes: "是",
   no: "否",
   answer: "您的回答",

@@ -215,7 +215,7 @@ function ObjectField({
   );
 }
 
-/** The fields of an object. */
+/** The fields of an object; optional ones without a value are shown on demand. */
 export function ObjectFields({
   schema,
   value,
@@ -231,7 +231,13 @@ export function ObjectFields({
   readonly onWrong: FieldProps["onWrong"];
   readonly path: string;
 }): ReactNode {
-  return [...schema.properties].map(([name, field]) => (
+  const words = useWords();
+  const [isWhole, setIsWhole] = useState(false);
+  const all = [...schema.properties];
+  const isShown = (name: string): boolean =>
+    isWhole || schema.required.has(name) || value[name] !== undefined || original[name] !== undefined;
+  const shown = all.filter(([name]) => isShown(name));
+  const fields = shown.map(([name, field]) => (
     <Field
       key={name}
       name={name}
@@ -250,6 +256,15 @@ export function ObjectFields({
       }}
     />
   ));
+  if (shown.length === all.length) return fields;
+  return (
+    <>
+      {fields}
+      <button type="button" className={`${parts.quiet} ${styles.more}`} onClick={() => setIsWhole(true)}>
+        {words.requests.moreFields(all.length - shown.length)}
+      </button>
+    </>
+  );
 }
 
 function ArrayField({

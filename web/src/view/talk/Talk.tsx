@@ -126,9 +126,14 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
         </div>
       </div>
       {isAtEnd ? null : (
-        <button type="button" className={styles.toEnd} onClick={toEnd}>
+        <button
+          type="button"
+          className={styles.toEnd}
+          aria-label={words.talk.toEnd}
+          title={words.talk.toEnd}
+          onClick={toEnd}
+        >
           <Icon name="down" />
-          {words.talk.toEnd}
         </button>
       )}
     </div>
