@@ -67,7 +67,7 @@ pub fn read_result(result: Value) -> Result<McpResult, String> {
     for item in items {
         content.add_item(item)?;
     }
-    if let Some(structured) = structured.filter(|value| !content.has_json(value)) {
+    if let Some(structured) = structured.filter(|value| !content.has_value(value)) {
         content.texts.push(structured.to_string());
     }
     let text = content.texts.join("\n\n");
@@ -129,11 +129,28 @@ impl Content {
         Ok(())
     }
 
-    /// Returns true if a text is this JSON.
-    fn has_json(&self, value: &Value) -> bool {
-        let mut texts = self.texts.iter();
-        texts.any(|text| serde_json::from_str::<Value>(text).is_ok_and(|json| json == *value))
+    /// Returns true if the texts already have the structured content. Python's SDK wraps a value that is no
+    /// object as `{"result": value}`, beside the value as one text, or each item of a list as a text.
+    fn has_value(&self, structured: &Value) -> bool {
+        let has = |value: &Value| self.texts.iter().any(|text| is_value(text, value));
+        let object = structured.as_object().filter(|object| object.len() == 1);
+        let wrapped = object.and_then(|object| object.get("result"));
+        let has_items = |items: &[Value]| {
+            !items.is_empty()
+                && items.len() == self.texts.len()
+                && self.texts.iter().zip(items).all(|(text, item)| is_value(text, item))
+        };
+        has(structured)
+            || wrapped.is_some_and(|value| {
+                has(value) || value.as_array().is_some_and(|items| has_items(items))
+            })
     }
+}
+
+/// Returns true if the text is the value: the same text, or its JSON.
+fn is_value(text: &str, value: &Value) -> bool {
+    value.as_str() == Some(text)
+        || serde_json::from_str::<Value>(text).is_ok_and(|json| json == *value)
 }
 
 /// Returns the names and the target of a link.

@@ -27,6 +27,31 @@ fn each_kind_of_content_is_read_once() {
             "one\n\n{\"a\":1}",
         ),
         (json!({"content": [], "structuredContent": null}), ""),
+        // Python's SDK wraps what is no object.
+        (
+            json!({"content": [{"type": "text", "text": "3"}], "structuredContent": {"result": 3}}),
+            "3",
+        ),
+        (
+            json!({"content": [{"type": "text", "text": "3"}], "structuredContent": {"result": "3"}}),
+            "3",
+        ),
+        (
+            json!({
+                "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "{\"b\": 1}"}],
+                "structuredContent": {"result": ["a", {"b": 1}]},
+            }),
+            "a\n\n{\"b\": 1}",
+        ),
+        (json!({"content": [], "structuredContent": {"result": []}}), r#"{"result":[]}"#),
+        (
+            json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"result": ["a", "b"]}}),
+            "a\n\n{\"result\":[\"a\",\"b\"]}",
+        ),
+        (
+            json!({"content": [{"type": "text", "text": "3"}], "structuredContent": {"result": 3, "b": 1}}),
+            "3\n\n{\"result\":3,\"b\":1}",
+        ),
         (
             json!({"content": [{"type": "resource_link", "uri": "file:///a", "name": "A"}]}),
             "A: file:///a",
