@@ -54,6 +54,8 @@ test("a question of the model takes words, and nothing else", async () => {
   const page = await show(question({ questions: ["Sales or profit?", "Which year?"] }));
   expect(page.text).toContain("The run asks you");
   expect(page.text).toContain("It may be either.");
+  expect(page.text).not.toContain("risk");
+  expect(page.text).not.toContain("Asks because");
   expect(page.find<HTMLButtonElement>("Answer").disabled).toBe(true);
   expect(page.all("Allow")).toEqual([]);
   await page.write("Which year?", "  2024\n");
@@ -186,6 +188,27 @@ test("an undone change is forgotten, also one that was no value", async () => {
   expect(page.calls).toEqual([["respond", "t1.c1", { kind: "confirm" }]]);
 });
 
+test("the words of the run are not repeated by its card, and those of an agent are shown", async () => {
+  for (const [path, isShown] of [[undefined, false], ["s1.1", true]] as const) {
+    const [start, requested] = asking({ ...call, path, tool: "look", arguments: {} });
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    const message = { id: "m", at_ms: 1400, type: "message.completed", message: "t1", text: "It may be either.", usage };
+    const page = new TestPage();
+    opened.push(page);
+    await page.show(<RequestSlot run={runOf([start, message, requested])} request="t1.c1" />);
+    expect(page.text.includes("It may be either.")).toBe(isShown);
+  }
+});
+
+test("a reader of a shared conversation sees a request and cannot decide it", async () => {
+  const page = new TestPage({ canWrite: false });
+  opened.push(page);
+  await page.show(<RequestSlot run={runOf(asking({ ...call, tool: "look", arguments: { name: "a" } }))} request="t1.c1" />);
+  expect(page.text).toContain("Only the user who asked decides this.");
+  expect(page.all("Allow")).toEqual([]);
+  expect(page.element.querySelector("fieldset")?.disabled).toBe(true);
+});
+
 test("optional arguments without a value are shown on demand", async () => {
   const properties = { command: { type: "string" }, offset: { type: "integer" }, filename: { type: "string" } };
   const schema = { type: "object", properties, required: ["command"] };
@@ -237,7 +260,7 @@ test("a plan is started with changed steps, and not with an empty one", async ()
 
 test("a plan of steps in another form is shown as it is", async () => {
   const page = await show({ ...call, tool: "planning", arguments: { command: "create", steps: [{ a: 1 }] } });
-  expect(page.text).toContain("May The run call planning?");
+  expect(page.text).toContain("May the run call planning?");
   await page.press("JSON");
   expect(page.find<HTMLTextAreaElement>("Arguments").value).toContain('"a": 1');
 });

@@ -19,6 +19,8 @@ export const requests = {
   resultTitle: "Accept this result?",
   budgetTitle: "The budget is used up. Extend it?",
   TheRun: "The run",
+  /** Inside a sentence. */
+  theRun: "the run",
   risk: { low: "low risk", medium: "medium risk", high: "high risk" },
   reasons: {
     required: "always needs approval",

@@ -19,6 +19,7 @@ export const requests: Words["requests"] = {
   resultTitle: "接受此结果吗？",
   budgetTitle: "预算已用完。要追加吗？",
   TheRun: "本次运行",
+  theRun: "本次运行",
   risk: { low: "低风险", medium: "中风险", high: "高风险" },
   reasons: {
     required: "始终需要批准",

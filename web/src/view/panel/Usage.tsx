@@ -25,6 +25,7 @@ export function Usage({ run, budget }: UsageProps): ReactNode {
   const language = useLanguage();
   const [hasAudit, setHasAudit] = useState(false);
   const lanes = [...run.lanes.values()];
+  const hasMoney = lanes.some((lane) => lane.usage.micro_usd !== undefined);
   const count = (value: number): string => formatCount(value, language);
   const amounts: readonly Amount[] = budget
     ? [
@@ -51,12 +52,12 @@ export function Usage({ run, budget }: UsageProps): ReactNode {
               <span className="unseen">{words.plan.agent}</span>
             </th>
             <th scope="col">{words.usage.tokens}</th>
-            <th scope="col">{words.usage.money}</th>
+            {hasMoney ? <th scope="col">{words.usage.money}</th> : null}
           </tr>
         </thead>
         <tbody>
           {lanes.map((lane) => (
-            <LaneRow key={lane.path} run={run} lane={lane} words={words} />
+            <LaneRow key={lane.path} run={run} lane={lane} hasMoney={hasMoney} words={words} />
           ))}
         </tbody>
       </table>
@@ -105,7 +106,14 @@ function AmountView({ amount, words }: { amount: Amount; words: Words }): ReactN
   );
 }
 
-function LaneRow({ run, lane, words }: { run: Run; lane: Lane; words: Words }): ReactNode {
+interface LaneRowProps {
+  readonly run: Run;
+  readonly lane: Lane;
+  readonly hasMoney: boolean;
+  readonly words: Words;
+}
+
+function LaneRow({ run, lane, hasMoney, words }: LaneRowProps): ReactNode {
   const { input_tokens, output_tokens, micro_usd } = lane.usage;
   const isBelowAnother = lane.parent !== null && lane.parent !== "";
   return (
@@ -114,7 +122,7 @@ function LaneRow({ run, lane, words }: { run: Run; lane: Lane; words: Words }): 
         {lane.path === "" ? words.usage.self : laneName(run, lane.path, words)}
       </th>
       <td>{formatTokens(input_tokens + output_tokens)}</td>
-      <td>{micro_usd === undefined ? "–" : formatMoney(micro_usd)}</td>
+      {hasMoney ? <td>{micro_usd === undefined ? "–" : formatMoney(micro_usd)}</td> : null}
     </tr>
   );
 }

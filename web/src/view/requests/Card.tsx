@@ -71,17 +71,26 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
           isOff: isWrong,
           act: () => decide(isChanged ? { kind: "modify", parameters: value } : { kind: "confirm" }),
         };
+  // The conversation shows the words of the run itself right above.
+  const isAbove =
+    state.path === "" && run.lanes.get("")?.rows.some((row) => row.kind === "message" && row.text === state.reasoning);
   const stop = (): void => {
     if (isArmed()) actions.stop();
   };
   return (
-    <section ref={place} className={styles.card} aria-labelledby={titleId} data-request={request.id} tabIndex={-1}>
+    <section
+      ref={place}
+      className={canDecide ? styles.card : `${styles.card} ${styles.others}`}
+      aria-labelledby={titleId}
+      data-request={request.id}
+      tabIndex={-1}
+    >
       <h3 id={titleId} className={styles.title}>
-        <Mark kind="ask" label={words.rail.markWaiting} />
+        <Mark kind={canDecide ? "ask" : "open"} label={words.rail.markWaiting} />
         <span>{title}</span>
       </h3>
       <Hidden text={title} />
-      {state.reasoning ? (
+      {state.reasoning && !isAbove ? (
         <div className={styles.why} tabIndex={state.reasoning.length > 400 ? 0 : undefined}>
           <q>{state.reasoning}</q>
           <Hidden text={state.reasoning} />
@@ -184,10 +193,15 @@ function Facts({ state }: { state: RequestState }): ReactNode {
     estimate.calls > 0 ? words.requests.outside(estimate.calls) : "",
     estimate.micro_usd ? formatMoney(estimate.micro_usd) : "",
   ].filter(Boolean);
-  const reasons = (request.reasons ?? []).map((reason) => words.requests.reasons[reason]);
+  // A question or an interruption asks for no consent.
+  const consents = (request.reasons ?? []).filter((reason) => reason !== "clarification");
+  const asksConsent = consents.length > 0 || request.risk !== "low";
+  const reasons = consents.map((reason) => words.requests.reasons[reason]);
   return (
     <div className={styles.facts}>
-      <span className={request.risk === "low" ? undefined : styles.risk}>{words.requests.risk[request.risk]}</span>
+      {asksConsent ? (
+        <span className={request.risk === "low" ? undefined : styles.risk}>{words.requests.risk[request.risk]}</span>
+      ) : null}
       {parts.length > 0 ? <span>{words.requests.estimate(parts.join(" · "))}</span> : null}
       {reasons.length > 0 ? <span>{words.requests.because(reasons.join(", "))}</span> : null}
       <span>

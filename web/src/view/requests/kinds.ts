@@ -38,11 +38,12 @@ export function planSteps(parameters: unknown): readonly string[] | null {
 export function titleOf(request: HumanRequest, kind: RequestKind, who: string, words: Words): string {
   const { requests } = words;
   const tool = "tool" in request ? request.tool : "";
+  const inner = who === requests.TheRun ? requests.theRun : who;
   switch (kind) {
     case "write":
-      return requests.writeTitle(who);
+      return requests.writeTitle(inner);
     case "call":
-      return requests.callTitle(who, tool);
+      return requests.callTitle(inner, tool);
     case "plan":
       return requests.planTitle;
     case "ask":

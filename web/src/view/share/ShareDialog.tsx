@@ -18,7 +18,13 @@ export function ShareDialog({ onClose }: { onClose: () => void }): ReactNode {
   return (
     <Dialog title={words.share.title} onClose={onClose}>
       <p className={parts.soft}>{hasUsers ? words.share.body : words.share.noUsers}</p>
-      {shares ? <NewShare onError={setError} /> : <p>{words.page.loading}</p>}
+      {!hasUsers ? (
+        <CopyButton name={words.share.copy} text={() => location.href} />
+      ) : shares ? (
+        <NewShare onError={setError} />
+      ) : (
+        <p>{words.page.loading}</p>
+      )}
       {error ? <ErrorBox error={error} /> : null}
       {shares && shares.length > 0 ? (
         <ul className={styles.shares} aria-label={words.share.list}>
