@@ -62,6 +62,11 @@ async fn an_answer_cites_pages_that_were_read_in_two_rounds() {
          *Citations that were taken out, since no page of their number was read: 1.*"
     );
     assert_eq!(text_of(&frames, "t1.c1"), expected);
+    let sources = json!([
+        {"n": 1, "title": "Of gold", "url": gold}, {"n": 2, "title": "Of iron", "url": iron},
+    ]);
+    let result = completed(&frames, "t1.c1.result")[0].json()["result"].clone();
+    assert_eq!(result["citations"], sources);
     // What the searching agent was told, round by round.
     let first = text_of(&frames, "t1.c1.t1.c1");
     assert!(
@@ -81,6 +86,30 @@ async fn an_answer_cites_pages_that_were_read_in_two_rounds() {
     for name in ["search results - How warm is it.md", "How warm is it_search_result.txt"] {
         assert!(listed.contains(name), "{name}: {listed}");
     }
+}
+
+#[tokio::test]
+async fn answer_with_a_list_of_sources_names_them_in_every_form() {
+    let world = World::start().await;
+    let answer = "Gold is warm [1].\n\n## Sources\n\n- [1] [\\[Of\\] gold](https://a.test/gold)\n\
+                  - [2] [Not a page](javascript:alert)";
+    let note = json!({"command": "upload", "filename": "gold.md", "content": "Warm."});
+    at(&world.model, "").call("file_tool", note).then().reply(answer);
+    let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
+    let ended = frames.last().unwrap().json();
+    let sources = json!([{"n": 1, "title": "[Of] gold", "url": "https://a.test/gold"}]);
+    assert_eq!((&ended["answer"], &ended["citations"]), (&json!(answer), &sources));
+    let turn = world.get("/sessions/s1").await.json()["turns"][0].clone();
+    assert_eq!((&turn["citations"], &turn["files"]), (&sources, &json!(["gold.md"])), "{turn}");
+    let run = world.get(&format!("/runs/{}", turn["run"].as_str().unwrap())).await.json();
+    assert_eq!(run["citations"], sources, "{run}");
+    // An answer without sources has no field for them.
+    at(&world.model, "").reply("It is 4 [1].");
+    let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s2")).await.rest().await;
+    let ended = frames.last().unwrap().json();
+    assert_eq!((&ended["status"], ended.get("citations")), (&json!("finished"), None));
+    let turn = world.get("/sessions/s2").await.json()["turns"][0].clone();
+    assert_eq!((turn.get("citations"), turn.get("files")), (None, None), "{turn}");
 }
 
 #[tokio::test]

@@ -5,8 +5,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import { parseCsv } from "../src/view/files/csv";
 import { FilesPanel } from "../src/view/files/FilesPanel";
-import { parseCitations } from "../src/view/markdown/citations";
-import { NO_SURROUNDINGS, SurroundingsContext } from "../src/view/markdown/context";
+import { Cited } from "../src/view/markdown/Cited";
 import { Markdown } from "../src/view/markdown/Markdown";
 import { Sources } from "../src/view/panel/Sources";
 import { PlanPanel } from "../src/view/plan/PlanPanel";
@@ -77,12 +76,12 @@ test("there are enough attacks, and the check finds them", () => {
 test.each([...attacks.markdown, ...attacks.html, ...attacks.svg, ...attacks.csv])("%j is text in an answer", async (attack) => {
   const page = newPage();
   const text = filled(attack);
-  const surroundings = { ...NO_SURROUNDINGS, citations: parseCitations(text) };
+  const citations = [{ n: 1, title: text, url: text }];
   await page.show(
-    <SurroundingsContext value={surroundings}>
-      <Markdown text={text} isWhole />
-      <Sources citations={surroundings.citations} sources={new Map()} chosen={null} />
-    </SurroundingsContext>,
+    <Cited citations={citations}>
+      <Markdown text={`${text}\n\n[1]`} isWhole />
+      <Sources citations={citations} sources={new Map()} chosen={null} />
+    </Cited>,
   );
   expect(dangersIn(page.element)).toEqual([]);
 });

@@ -24,9 +24,15 @@ pub struct Exchange {
     /// The asker; `None` in old records, in which only the session's owner could ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asker: Option<UserId>,
+    /// The names of the files that the run offered to the user, up to [`Exchange::MAX_FILES`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileName>,
 }
 
 impl Exchange {
+    /// The maximum number of file names in an exchange.
+    pub const MAX_FILES: usize = 12;
+
     /// Returns true if this user asked the question. Exchanges of other users are data to the user's runs.
     #[must_use]
     pub fn is_asked_by(&self, user: &UserId) -> bool {

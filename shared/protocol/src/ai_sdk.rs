@@ -25,6 +25,7 @@ use djinn_core::plan::{Plan, StepStatus};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolResult;
 use djinn_messages::Wording;
+use djinn_text::citations::list_sources;
 use parts::{ResponseParts, TextPart};
 use text::Texts;
 
@@ -232,6 +233,13 @@ impl AiSdk {
         let answer = ending.answer.trim();
         if let Some(answer) = self.texts.end_with(answer, &mut self.parts) {
             self.send_text("answer", answer);
+        }
+        for source in list_sources(&ending.answer) {
+            let title = if source.title.is_empty() { source.url } else { source.title.as_str() };
+            let id = source.number.to_string();
+            self.parts.add(
+                json!({"type": "source-url", "sourceId": id, "url": source.url, "title": title}),
+            );
         }
         self.add_files(&ending.files);
         let failure = ending.failure.as_ref();

@@ -2,6 +2,7 @@
 //!
 //! Each event is created explicitly from a stored entry, so new fields of an entry stay private by default.
 
+mod citation;
 mod entry;
 mod file;
 mod human;
@@ -30,6 +31,7 @@ use djinn_core::tool::Risk;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use citation::PublicCitation;
 pub use file::PublicFile;
 pub use human::{
     PublicHumanRequest, PublicInterrupt, PublicNeededKey, PublicResponse, PublicResponseContent,
@@ -320,6 +322,9 @@ pub enum PublicEvent<'a> {
         status: RunStatus,
         /// The answer, possibly partial.
         answer: &'a str,
+        /// The sources in the list at the end of the answer; absent without such a list.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        citations: Vec<PublicCitation<'a>>,
         /// The files offered to the user.
         files: Vec<PublicFile<'a>>,
         /// The reason for the failure; absent if the run did not fail.

@@ -29,6 +29,8 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
     let sentence = failure.map(|failure| failure.sentence(language));
     let answer: Vec<String> =
         [answer, sentence].into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    let files = ending.into_iter().flat_map(|ending| &ending.files);
+    let files = files.filter(|file| !file.internal).map(|file| file.name.clone());
     RunEnd {
         status: run.status(),
         session: SessionKey::of(spec),
@@ -44,6 +46,7 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
             answer: answer.join("\n\n"),
             tainted: run.is_tainted(),
             asker: Some(spec.user.clone()),
+            files: files.take(Exchange::MAX_FILES).collect(),
         },
         memory: session_memory(run),
     }

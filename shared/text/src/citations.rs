@@ -1,4 +1,4 @@
-//! Citations of a text with a final list of sources, converted to links.
+//! Citations of a text with a final list of sources.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,69 @@ const FENCES: [&str; 2] = ["```", "~~~"];
 /// Separators between the numbers of a citation.
 const SEPARATORS: [char; 5] = [',', '，', '、', ';', '；'];
 
+/// A source in the list at the end of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CitedSource<'a> {
+    /// The number of the source in citations.
+    pub number: u32,
+    /// The title without Markdown's escapes; may be empty.
+    pub title: String,
+    /// The URL, `http` or `https`.
+    pub url: &'a str,
+}
+
+/// Returns the sources in the list at the end of a text, by number. Addresses that are no web pages are left out.
+#[must_use]
+pub fn list_sources(text: &str) -> Vec<CitedSource<'_>> {
+    let Some((_, list)) = split_list(text) else { return Vec::new() };
+    let sources = read_sources(list).into_iter();
+    let pages = sources.filter(|(_, (_, url))| is_page(url));
+    pages
+        .map(|(number, (title, url))| CitedSource { number, title: unescape(title), url })
+        .collect()
+}
+
+/// Splits a text at its last heading, below which the sources are.
+fn split_list(text: &str) -> Option<(&str, &str)> {
+    text.rfind("\n## ").map(|heading| text.split_at(heading))
+}
+
+/// Returns titles and addresses by number: `- [3] [title](address)`.
+fn read_sources(list: &str) -> BTreeMap<u32, (&str, &str)> {
+    let sources = list.lines().filter_map(|line| {
+        let (number, link) = line.strip_prefix("- [")?.split_once("] [")?;
+        let (title, address) = link.trim_end().strip_suffix(')')?.rsplit_once("](")?;
+        Some((number.parse().ok()?, (title, address)))
+    });
+    sources.collect()
+}
+
+fn is_page(url: &str) -> bool {
+    let schemes = ["https://", "http://"];
+    let has_scheme = |scheme: &&str| {
+        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    schemes.iter().any(has_scheme) && !url.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+/// Removes the backslash before each escaped character.
+fn unescape(text: &str) -> String {
+    let mut output = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let escaped = characters.next_if(|next| character == '\\' && next.is_ascii_punctuation());
+        output.push(escaped.unwrap_or(character));
+    }
+    output
+}
+
 /// Converts the citations of a text (`[3]`, `[1, 2]`) into links. The numbers must be in a list of sources
 /// below the last heading: `- [3] [title](address)`. Code and existing links are unchanged.
 #[must_use]
 pub fn link_citations(text: &str) -> String {
-    let Some(heading) = text.rfind("\n## ") else { return text.to_owned() };
-    let (prose, list) = text.split_at(heading);
-    let sources = list.lines().filter_map(|line| {
-        let (number, link) = line.strip_prefix("- [")?.split_once("] [")?;
-        let (_, address) = link.trim_end().strip_suffix(')')?.rsplit_once("](")?;
-        Some((number.parse().ok()?, address))
-    });
-    let sources: BTreeMap<u32, &str> = sources.collect();
+    let Some((prose, list)) = split_list(text) else { return text.to_owned() };
+    let sources = read_sources(list).into_iter();
+    let sources: BTreeMap<u32, &str> = sources.map(|(number, (_, url))| (number, url)).collect();
     if sources.is_empty() {
         return text.to_owned();
     }
@@ -121,6 +172,38 @@ mod tests {
             ["It is 4 [1].", "It is 4 [1].\n\n## Sources\n\n[1] https://a.test", "", "[1]\n## 界"]
         {
             assert_eq!(link_citations(text), text);
+        }
+    }
+    #[test]
+    fn sources_are_pages_with_titles_as_written() {
+        let source = |number, title: &str, url: &'static str| (number, title.to_owned(), url);
+        for (list, sources) in [
+            ("- [1] [Heat](https://a.test/1)", vec![source(1, "Heat", "https://a.test/1")]),
+            (
+                "- [4] [\\[x\\] y\\\\](https://b.test/%28)",
+                vec![source(4, "[x] y\\", "https://b.test/%28")],
+            ),
+            (
+                "- [2] [B](http://b.test)\r\n- [1] [](HTTPS://a.test)\r\n\r\n*A note.*",
+                vec![source(1, "", "HTTPS://a.test"), source(2, "B", "http://b.test")],
+            ),
+            ("- [1] [a](javascript:alert) [b](https://x.test/a b)", vec![]),
+            ("- [1] [a](data:text/html,x)\n- [x] [b](https://b.test)\n[2] https://c.test", vec![]),
+            ("- [1] [a](é)\n- [99999999999] [b](https://b.test)", vec![]),
+            (
+                "- [1] [a](https://a.test)\n- [1] [b](https://b.test)",
+                vec![source(1, "b", "https://b.test")],
+            ),
+        ] {
+            let text = format!("It is [1].\n\n## Sources\n\n{list}");
+            let found = list_sources(&text);
+            let found: Vec<_> =
+                found.into_iter().map(|found| (found.number, found.title, found.url)).collect();
+            assert_eq!(found, sources, "{list}");
+        }
+        let above = "- [1] [a](https://a.test)\n\n## Other";
+        for text in ["", "[1]", "- [1] [a](https://a.test)", above] {
+            assert_eq!(list_sources(text), [], "{text}");
         }
     }
 }

@@ -316,6 +316,7 @@ class Fold {
       end: {
         status: entry.status,
         answer: entry.answer,
+        citations: entry.citations ?? [],
         files: entry.files.filter((file) => !file.internal),
         failure: entry.failure ?? null,
         finish: entry.finish ?? null,

@@ -302,7 +302,8 @@ export class OpenConversation {
     const key = this.#followedKey ?? "";
     const isPaused = isWaitingForUsers(run);
     const status = run.end ? run.end.status : isPaused ? "paused" : "running";
-    this.#setTurn(key, { detail: run, status, ...(run.end ? { answer: run.end.answer } : {}) });
+    const { end } = run;
+    this.#setTurn(key, { detail: run, status, ...(end ? { answer: end.answer, citations: end.citations } : {}) });
     if (run.files !== before.files) this.#set({ files: mergeFiles(this.#conversation.files, [...run.files.values()]) });
     this.#forgetReadMessages(run);
     this.#host.onStatus(this.session, run.end ? null : isPaused ? "waiting" : "running");

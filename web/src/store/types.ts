@@ -2,6 +2,7 @@
 
 import type {
   Budget,
+  Citation,
   EntryOf,
   Failure,
   Finish,
@@ -21,7 +22,7 @@ import type {
 import type { ErrorInfo } from "../wire/error";
 import type { Following } from "../wire/follow";
 
-export type { HumanRequest, PlanStep, SessionFile, ToolResult } from "../wire/contract";
+export type { Citation, HumanRequest, PlanStep, QueryRows, SessionFile, ToolResult } from "../wire/contract";
 export type { ErrorInfo } from "../wire/error";
 export type { Following } from "../wire/follow";
 export type { Actions, AuditLine, Decision } from "./actions";
@@ -203,6 +204,8 @@ export interface Source {
 export interface RunEnd {
   readonly status: RunStatus;
   readonly answer: string;
+  /** The sources of the answer, by number. */
+  readonly citations: readonly Citation[];
   /** The files to offer, most important first. */
   readonly files: readonly SessionFile[];
   readonly failure: Failure | null;
@@ -231,6 +234,10 @@ export interface Turn {
   /** Null after the journal has expired. */
   readonly question: string | null;
   readonly answer: string | null;
+  /** The sources of the answer, by number. */
+  readonly citations: readonly Citation[];
+  /** The names of the files offered with the answer. */
+  readonly fileNames: readonly string[];
   readonly status: RunStatusWord | "sending" | "unsent";
   readonly startedAtMs: number;
   /** The guest who asked; null for the owner. */

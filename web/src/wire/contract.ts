@@ -28,11 +28,13 @@ export type StreamEvent =
 
 export type ToolResult = EntryOf<"call.completed">["result"];
 export type ResultView = Extract<ToolResult, { status: "done" }>["view"];
+export type QueryRows = Extract<ResultView, { kind: "rows" }>["results"][number];
 export type ToolFailure = Extract<ToolResult, { status: "failed" }>["reason"];
 export type Usage = EntryOf<"message.completed">["usage"];
 export type Spending = EntryOf<"run.ended">["spent"];
 export type Finish = NonNullable<EntryOf<"run.ended">["finish"]>;
 export type NeededKey = Schemas["PublicNeededKey"];
+export type Citation = NonNullable<EntryOf<"run.ended">["citations"]>[number];
 export type HumanRequest = EntryOf<"human.requested">["requests"][number];
 export type Resolution = Omit<EntryOf<"human.resolved">, "id" | "path" | "type">;
 export type Risk = HumanRequest["risk"];

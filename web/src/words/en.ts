@@ -364,6 +364,23 @@ export const en = {
     task: "Task",
     taskDone: "Task, done",
   },
+  rows: {
+    label: "Result of a query",
+    query: "Query",
+    queryAndNotes: (count: number) => (count === 1 ? "Query and 1 note" : `Query and ${count} notes`),
+    none: "The query has no rows.",
+    cut: (shown: string, all: string) => `The first ${shown} of ${all} rows.`,
+    columns: (shown: number, all: string) => `The first ${shown} of ${all} columns; a copy has all of them.`,
+    kind: { line: "Line chart", bar: "Bar chart", pie: "Pie chart" },
+    chart: (kind: string, names: string, dimension: string, count: number, low: string, high: string) =>
+      `${kind} of ${names} by ${dimension}, ${count} values: lowest ${low}, highest ${high}. The table below has all values.`,
+    chartCut: (count: number) => `The chart shows a part: ${count} values of at most 4 columns.`,
+    note: {
+      no_rows: "No row matches the conditions of the query.",
+      doubled_total: "A join may count some rows more than once.",
+      facts_unknown: "Nothing is known about the columns of this query.",
+    },
+  },
   announce: {
     started: "The answer has begun.",
     waiting: (count: number) => (count === 1 ? "1 request waits for you." : `${count} requests wait for you.`),

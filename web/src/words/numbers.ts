@@ -48,6 +48,10 @@ export function formatBytes(bytes: number): string {
 export const formatCount = (count: number, language: PageLanguage): string =>
   new Intl.NumberFormat(locale(language)).format(count);
 
+/** A number on an axis: `1.2K`, `30M`. */
+export const formatShort = (value: number, language: PageLanguage): string =>
+  new Intl.NumberFormat(locale(language), { notation: "compact", maximumFractionDigits: 2 }).format(value);
+
 export const formatTime = (atMs: number, language: PageLanguage): string =>
   new Intl.DateTimeFormat(locale(language), {
     hour: "2-digit",

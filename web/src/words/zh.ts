@@ -351,6 +351,23 @@ export const zh: Words = {
     task: "任务",
     taskDone: "任务，已完成",
   },
+  rows: {
+    label: "查询结果",
+    query: "查询语句",
+    queryAndNotes: (count) => `查询语句和 ${count} 条说明`,
+    none: "查询没有结果。",
+    cut: (shown, all) => `共 ${all} 行，显示前 ${shown} 行。`,
+    columns: (shown, all) => `共 ${all} 列，显示前 ${shown} 列；复制时包含全部列。`,
+    kind: { line: "折线图", bar: "柱状图", pie: "饼图" },
+    chart: (kind, names, dimension, count, low, high) =>
+      `${kind}：按${dimension}统计${names}，共 ${count} 个值，最低 ${low}，最高 ${high}。全部数值见下方表格。`,
+    chartCut: (count) => `图中只有一部分：${count} 个值，最多 4 列。`,
+    note: {
+      no_rows: "没有符合查询条件的行。",
+      doubled_total: "连接可能使某些行被重复计算。",
+      facts_unknown: "没有关于此查询各列的信息。",
+    },
+  },
   announce: {
     started: "回答已开始。",
     waiting: (count) => `${count} 个请求等待您答复。`,

@@ -3,9 +3,9 @@
 use axum::extract::State;
 use axum::http::request::Parts;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::{SessionName, UserId};
+use djinn_core::id::{FileName, SessionName, UserId};
 use djinn_protocol::body::{SessionBody, SessionListBody, SessionSummaryBody, TitleBody, TurnBody};
-use djinn_protocol::event::PublicFile;
+use djinn_protocol::event::{PublicCitation, PublicFile};
 use djinn_protocol::request::{NoParameters, PageQuery, TitleRequest};
 use djinn_runtime::port::catalog::{
     Catalog, RunPosition, SessionDeletion, SessionPosition, SessionSummary, SessionTurn,
@@ -148,13 +148,17 @@ fn turn_body<'a>(turn: &'a SessionTurn, owner: Option<&UserId>) -> TurnBody<'a> 
     let SessionTurn { run, request, user, started_at_ms, status, exchange } = turn;
     let guest = user.as_ref().filter(|user| owner.is_some_and(|owner| owner != *user));
     let ended_exchange = exchange.as_ref().filter(|_| status.has_ended());
+    let answer = ended_exchange.map(|exchange| exchange.answer.as_str());
+    let files = ended_exchange.map(|exchange| exchange.files.as_slice()).unwrap_or_default();
     TurnBody {
         run: run.to_string(),
         request: request.as_ref().map(ToString::to_string),
         status: *status,
         started_at_ms: *started_at_ms,
         question: exchange.as_ref().map(|exchange| exchange.question.as_str()),
-        answer: ended_exchange.map(|exchange| exchange.answer.as_str()),
+        answer,
+        citations: answer.map(PublicCitation::list).unwrap_or_default(),
+        files: files.iter().map(FileName::as_str).collect(),
         user: guest.map(UserId::as_str),
     }
 }

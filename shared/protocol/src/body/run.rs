@@ -7,7 +7,7 @@ use djinn_core::review::ReviewOutcome;
 use djinn_core::status::RunStatus;
 use serde::Serialize;
 
-use crate::event::{PublicFile, PublicPlan};
+use crate::event::{PublicCitation, PublicFile, PublicPlan};
 
 /// The question was accepted, and the run works without a stream.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,6 +71,9 @@ pub struct JournalBody<'a> {
 pub struct EndBody<'a> {
     /// The answer, possibly partial.
     pub answer: &'a str,
+    /// The sources in the list at the end of the answer; absent without such a list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub citations: Vec<PublicCitation<'a>>,
     /// The reason that the answer was cut; absent if the answer is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,

@@ -3,7 +3,7 @@
 use djinn_core::status::RunStatus;
 use serde::Serialize;
 
-use crate::event::PublicFile;
+use crate::event::{PublicCitation, PublicFile};
 
 /// One page of the caller's sessions, the one with the newest question first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,6 +71,12 @@ pub struct TurnBody<'a> {
     pub question: Option<&'a str>,
     /// The answer; null while the run is at work.
     pub answer: Option<&'a str>,
+    /// The sources in the list at the end of the answer; absent without such a list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub citations: Vec<PublicCitation<'a>>,
+    /// The names of the files offered with the answer, at most 12; absent without files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<&'a str>,
     /// The guest who asked, if not the owner; for the owner only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<&'a str>,

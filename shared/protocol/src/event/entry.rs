@@ -8,7 +8,7 @@ use djinn_core::input::ModelChanged;
 use djinn_core::verdict::EnsembleVerdict;
 
 use super::{
-    PublicEntry, PublicEstimate, PublicEvent as Shown, PublicFailure, PublicFile,
+    PublicCitation, PublicEntry, PublicEstimate, PublicEvent as Shown, PublicFailure, PublicFile,
     PublicHumanRequest, PublicPlan, PublicResponse, PublicReview, PublicScore, PublicSpending,
     PublicToolResult, PublicUsage,
 };
@@ -165,6 +165,7 @@ impl<'a> Shown<'a> {
         Self::RunEnded {
             status: *status,
             answer,
+            citations: PublicCitation::list(answer),
             files: PublicFile::list(files, links),
             failure: failure.as_ref().map(PublicFailure::new),
             finish: *finish,

@@ -3,7 +3,9 @@
 use djinn_core::tool::{FullOutput, ResultView, ToolFailure, ToolOutput, ToolResult};
 use serde::Serialize;
 
-use super::{PublicFile, PublicFindings, PublicPlan, PublicPlanProblem, PublicQueryRows};
+use super::{
+    PublicCitation, PublicFile, PublicFindings, PublicPlan, PublicPlanProblem, PublicQueryRows,
+};
 use crate::link::SessionLinks;
 
 /// The result of a call.
@@ -15,6 +17,9 @@ pub enum PublicToolResult<'a> {
     Done {
         /// The part of the output for the model.
         text: &'a str,
+        /// The sources in the list at the end of the text, as of `deep_search`; absent without such a list.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        citations: Vec<PublicCitation<'a>>,
         /// The file with the complete output, if the output was too long for the model.
         full_output: Option<PublicFullOutput<'a>>,
         /// The part of the output for display.
@@ -98,6 +103,11 @@ impl<'a> PublicToolResult<'a> {
                 known_urls: _,
             }) => Self::Done {
                 text,
+                citations: if *view == ResultView::Text {
+                    PublicCitation::list(text)
+                } else {
+                    Vec::new()
+                },
                 full_output: full_output.as_ref().map(PublicFullOutput::new),
                 view: PublicResultView::new(view, links),
                 files: PublicFile::list(files, links),

@@ -103,6 +103,7 @@ impl Message {
             }
             "tool-output-error" => self.call(chunk)["state"] = json!("output-error"),
             "tool-output-denied" => self.call(chunk)["state"] = json!("output-denied"),
+            "source-url" => self.parts.push(chunk.clone()),
             "finish" => self.finish = Some(chunk.clone()),
             data if data.starts_with("data-") => {
                 let is_same = |part: &&mut Value| part["type"] == data && part["id"] == *id;
@@ -154,6 +155,19 @@ fn a_message_shows_the_answer_and_no_void_text() {
     assert!(answer.starts_with("North grew fastest, by 12 %"), "{answer}");
     assert!(!message.texts().contains(&"I rea"), "{:?}", message.texts());
     assert_eq!(message.finish.unwrap()["finishReason"], "stop");
+}
+
+#[test]
+fn sources_of_an_answer_are_parts_with_their_numbers() {
+    let answer = "Warm [2].\n\n## Sources\n\n- [1] [x](data:text/html,x)\n- [2] [\\[Of\\] gold](https://a.test/)";
+    let inputs = vec![story::replied("t1", answer, &[])];
+    let records = story::journal_of(story::asked("How warm?"), inputs).1;
+    let message = Message::default().read(&render(&mut connection(false, false), &records));
+    let sources: Vec<_> =
+        message.parts.iter().filter(|part| part["type"] == "source-url").collect();
+    let gold = json!({"type": "source-url", "sourceId": "2", "url": "https://a.test/", "title": "[Of] gold"});
+    assert_eq!(sources, [&gold]);
+    assert_eq!(message.texts(), [answer]);
 }
 
 fn told(lines: &[&str]) -> Vec<Record> {

@@ -74,8 +74,8 @@ impl HasTexts for UserQuestion {
 
 /// Returns the texts of a question and its answer in a history that a client keeps itself.
 fn exchange_texts(exchange: &mut Exchange) -> [ContentText<'_>; 2] {
-    // Anybody may have written the texts, and nobody is known to have asked.
-    let Exchange { question, answer, tainted: _, asker: _ } = exchange;
+    // Anybody may have written the texts, nobody is known to have asked, and a client names no files.
+    let Exchange { question, answer, tainted: _, asker: _, files: _ } = exchange;
     [question, answer]
         .map(|text| ContentText::from_words(HISTORY, text, TextBound::Bytes(MAX_HISTORY_TEXT)))
 }

@@ -204,6 +204,7 @@ pub async fn turns_are_what_was_asked_and_answered(store: &impl Store) -> Checke
     };
     let mut question = at_work.run_end().exchange;
     question.answer.clear();
+    question.files.clear();
     let expected_turns = [
         turn(&at_work, RunStatus::Running, Some(question)),
         turn(&given_up, RunStatus::Failed, None),

@@ -157,6 +157,7 @@ pub(super) fn exchange_of(question: &str, answer: &str, asker: &UserId) -> Excha
         answer: answer.to_owned(),
         tainted: false,
         asker: Some(asker.clone()),
+        files: FileName::new("report.md").into_iter().collect(),
     }
 }
 

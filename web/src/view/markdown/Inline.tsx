@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { useWords } from "../../words";
 import { splitCitations } from "./citations";
-import { useSurroundings } from "./context";
+import { useCitedSources, useSurroundings } from "./context";
 import type { MarkdownToken } from "./lex";
 import { allowedAddress, allowedImageData, fileName, hostOf } from "./links";
 import { Maths } from "./Maths";
@@ -39,28 +39,32 @@ export function decodeEntities(text: string): string {
 }
 
 function Words({ text }: { text: string }): ReactNode {
-  const { citations } = useSurroundings();
+  const { byNumber } = useCitedSources();
   const decoded = decodeEntities(text);
-  if (citations.size === 0) return decoded;
-  return splitCitations(decoded, (n) => citations.has(n)).map((piece, index) =>
+  if (byNumber.size === 0) return decoded;
+  return splitCitations(decoded, (n) => byNumber.has(n)).map((piece, index) =>
     typeof piece === "string" ? piece : piece.map((n) => <Cite key={`${index}-${n}`} n={n} />),
   );
 }
 
 function Cite({ n }: { n: number }): ReactNode {
-  const { citations, openSource } = useSurroundings();
+  const { byNumber, open } = useCitedSources();
   const words = useWords();
-  const title = citations.get(n)?.title ?? "";
+  const { title, url } = byNumber.get(n) ?? { title: "", url: "" };
+  const name = title || hostOf(url);
+  const facts = { className: styles.cite, title: name, "aria-label": words.sources.cite(n, name) };
+  if (open)
+    return (
+      <button type="button" {...facts} onClick={() => open(n)}>
+        {n}
+      </button>
+    );
+  const address = allowedAddress(url);
+  if (!address) return `[${n}]`;
   return (
-    <button
-      type="button"
-      className={styles.cite}
-      title={title}
-      aria-label={words.sources.cite(n, title)}
-      onClick={() => openSource(n)}
-    >
+    <a href={address} target="_blank" rel="noopener noreferrer" {...facts}>
       {n}
-    </button>
+    </a>
   );
 }
 

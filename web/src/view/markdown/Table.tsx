@@ -1,12 +1,10 @@
-import { MenuButton, MenuItem, MenuProvider } from "@ariakit/react";
 import { type ReactNode, useRef, useState } from "react";
 import { useWords } from "../../words";
-import menu from "../parts/menu.module.css";
-import { PopMenu } from "../parts/PopMenu";
 import { Inline } from "./Inline";
 import type { MarkdownToken } from "./lex";
 import styles from "./markdown.module.css";
-import { copyFormatted, tableAsCsv, tableAsMarkdown, tableTexts } from "./tables";
+import { TableTools } from "./TableTools";
+import { tableTexts } from "./tables";
 
 type TableToken = Extract<MarkdownToken, { type: "table" }>;
 
@@ -26,7 +24,6 @@ export function Table({ token, depth }: { token: TableToken; depth: number }): R
     const side = token.align[index];
     return side === "right" ? styles.right : side === "center" ? styles.center : undefined;
   };
-  const copy = (text: string): void => void navigator.clipboard.writeText(text).catch(() => undefined);
   return (
     <div className={styles.table}>
       <div className={styles.tableScroll} role="region" aria-label={words.text.copyTable} tabIndex={0}>
@@ -53,27 +50,12 @@ export function Table({ token, depth }: { token: TableToken; depth: number }): R
           </tbody>
         </table>
       </div>
-      <div className={styles.tableTools}>
-        {isWhole ? null : (
-          <button type="button" className={styles.more} onClick={() => setIsWhole(true)}>
-            {words.text.allRows(token.rows.length)}
-          </button>
-        )}
-        <MenuProvider>
-          <MenuButton className={styles.tool}>{words.text.copyTable}</MenuButton>
-          <PopMenu>
-            <MenuItem className={menu.item} onClick={() => copy(tableAsMarkdown(tableTexts(token)))}>
-              {words.text.asMarkdown}
-            </MenuItem>
-            <MenuItem className={menu.item} onClick={() => table.current && copyFormatted(table.current)}>
-              {words.text.asText}
-            </MenuItem>
-            <MenuItem className={menu.item} onClick={() => copy(tableAsCsv(tableTexts(token)))}>
-              {words.text.asCsv}
-            </MenuItem>
-          </PopMenu>
-        </MenuProvider>
-      </div>
+      <TableTools
+        table={table}
+        texts={() => tableTexts(token)}
+        hiddenRows={isWhole ? 0 : token.rows.length}
+        onAll={() => setIsWhole(true)}
+      />
     </div>
   );
 }

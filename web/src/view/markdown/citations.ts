@@ -1,26 +1,3 @@
-/** The sources of an answer: `- [3] [title](address)` below the last heading. */
-
-export interface Citation {
-  readonly n: number;
-  readonly title: string;
-  readonly url: string;
-}
-
-const LINE = /^- \[(\d{1,4})\] \[(.*)\]\((\S+)\)\s*$/;
-
-export function parseCitations(text: string): ReadonlyMap<number, Citation> {
-  const found = new Map<number, Citation>();
-  const heading = text.lastIndexOf("\n## ");
-  if (heading < 0) return found;
-  for (const line of text.slice(heading).split("\n")) {
-    const match = LINE.exec(line);
-    if (!match) continue;
-    const n = Number(match[1]);
-    found.set(n, { n, title: (match[2] ?? "").replace(/\\([[\]\\*_`])/g, "$1"), url: match[3] ?? "" });
-  }
-  return found;
-}
-
 /** A piece of text, or a citation in it. */
 export type TextPiece = string | readonly number[];
 
@@ -40,3 +17,7 @@ export function splitCitations(text: string, has: (n: number) => boolean): reado
   if (begin < text.length) pieces.push(text.slice(begin));
   return pieces;
 }
+
+/** Returns the address of a found page as a list of sources writes it. */
+export const citedAddress = (url: string): string =>
+  url.replace(/[()<>`\\ ]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -1,18 +1,17 @@
 import { createContext, useContext } from "react";
-import type { Citation } from "./citations";
+import type { Citation } from "../../store/types";
 
 /** The surroundings of a text: files and sources that it may name. */
 export interface TextSurroundings {
-  readonly citations: ReadonlyMap<number, Citation>;
   /** Returns the address of an image of the session, by file name. */
   imageOf(name: string): string | null;
   hasFile(name: string): boolean;
   openFile(name: string): void;
-  openSource(n: number): void;
+  /** Shows a source of the answer of a turn. */
+  openSource(turn: string, n: number): void;
 }
 
 export const NO_SURROUNDINGS: TextSurroundings = {
-  citations: new Map(),
   imageOf: () => null,
   hasFile: () => false,
   openFile: () => undefined,
@@ -21,3 +20,13 @@ export const NO_SURROUNDINGS: TextSurroundings = {
 
 export const SurroundingsContext = createContext<TextSurroundings>(NO_SURROUNDINGS);
 export const useSurroundings = (): TextSurroundings => useContext(SurroundingsContext);
+
+/** The sources that a text cites. */
+export interface CitedSources {
+  readonly byNumber: ReadonlyMap<number, Citation>;
+  /** Shows a source; null if citations are links. */
+  readonly open: ((n: number) => void) | null;
+}
+
+export const CitedSourcesContext = createContext<CitedSources>({ byNumber: new Map(), open: null });
+export const useCitedSources = (): CitedSources => useContext(CitedSourcesContext);

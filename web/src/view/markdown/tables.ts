@@ -38,7 +38,9 @@ export const tableAsCsv = (rows: TableTexts): string =>
 export function copyFormatted(table: HTMLTableElement): void {
   const copy = table.cloneNode(true) as HTMLTableElement;
   for (const element of copy.querySelectorAll("*")) element.removeAttribute("class");
-  for (const button of copy.querySelectorAll("button")) button.replaceWith(`[${button.textContent}]`);
+  for (const mark of copy.querySelectorAll("[aria-hidden]")) mark.remove();
+  for (const button of copy.querySelectorAll("button"))
+    button.replaceWith(button.closest("th") ? (button.textContent ?? "") : `[${button.textContent}]`);
   copy.removeAttribute("class");
   const plain = [...copy.rows].map((row) => [...row.cells].map((cell) => cell.textContent ?? "").join("\t")).join("\n");
   const formatted = new XMLSerializer().serializeToString(copy);

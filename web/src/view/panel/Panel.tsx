@@ -3,7 +3,6 @@ import { type ReactNode, useMemo } from "react";
 import type { Conversation, Source, Turn } from "../../store/types";
 import { useWords } from "../../words";
 import { FilesPanel } from "../files/FilesPanel";
-import type { Citation } from "../markdown/citations";
 import { PlanPanel } from "../plan/PlanPanel";
 import { isActive } from "../store";
 import { LaneView } from "../talk/LaneView";
@@ -20,13 +19,13 @@ export interface PanelView {
   readonly tab: PanelTab | null;
   /** An open lane, in place of the plan. */
   readonly lane: { readonly run: string; readonly path: string } | null;
-  readonly source: number | null;
+  /** A source of the answer of a turn. */
+  readonly source: { readonly turn: string; readonly n: number } | null;
 }
 
 interface PanelProps {
   readonly conversation: Conversation;
   readonly turn: Turn | null;
-  readonly citations: ReadonlyMap<number, Citation>;
   readonly view: PanelView;
   readonly onView: (view: PanelView) => void;
   readonly onEditPlan: () => void;
@@ -35,7 +34,7 @@ interface PanelProps {
 const NO_SOURCES: ReadonlyMap<string, Source> = new Map();
 
 /** Plan, files, sources and usage beside the conversation. */
-export function Panel({ conversation, turn, citations, view, onView, onEditPlan }: PanelProps): ReactNode {
+export function Panel({ conversation, turn, view, onView, onEditPlan }: PanelProps): ReactNode {
   const words = useWords();
   const run = turn?.detail ?? null;
   const laneRun = view.lane ? runOf(conversation, view.lane.run) : null;
@@ -44,10 +43,13 @@ export function Panel({ conversation, turn, citations, view, onView, onEditPlan 
     for (const file of run?.files.values() ?? []) byName.set(file.name, file);
     return [...byName.values()].filter((file) => !file.internal);
   }, [conversation.files, run?.files]);
-  const sources = run?.sources ?? NO_SOURCES;
+  const { source } = view;
+  const citing = conversation.turns.find((other) => other.key === source?.turn) ?? turn;
+  const citations = citing?.citations ?? [];
+  const sources = citing?.detail?.sources ?? NO_SOURCES;
   const steps = run?.plan?.steps ?? [];
   const done = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
-  const sourceCount = citations.size > 0 ? citations.size : sources.size;
+  const sourceCount = citations.length > 0 ? citations.length : sources.size;
   const tab = view.tab ?? (steps.length > 0 || !run ? "plan" : sourceCount > 0 ? "sources" : "files");
   const openLane = (path: string): void => {
     const id = laneRun?.id ?? run?.id;
@@ -100,7 +102,8 @@ export function Panel({ conversation, turn, citations, view, onView, onEditPlan 
           <FilesPanel files={files} />
         </TabPanel>
         <TabPanel tabId="sources" className={styles.board}>
-          <Sources citations={citations} sources={sources} chosen={view.source} />
+          {citing && citing.key !== turn?.key ? <p className={styles.none}>{citing.question}</p> : null}
+          <Sources citations={citations} sources={sources} chosen={source?.n ?? null} />
         </TabPanel>
         <TabPanel tabId="usage" className={styles.board}>
           {run ? <Usage run={run} budget={turn?.budget ?? null} /> : null}

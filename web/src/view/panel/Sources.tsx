@@ -1,12 +1,12 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import type { Source } from "../../store/types";
+import type { Citation, Source } from "../../store/types";
 import { useWords } from "../../words";
-import type { Citation } from "../markdown/citations";
+import { citedAddress } from "../markdown/citations";
 import { allowedAddress, hostOf } from "../markdown/links";
 import styles from "./panel.module.css";
 
 interface SourcesProps {
-  readonly citations: ReadonlyMap<number, Citation>;
+  readonly citations: readonly Citation[];
   readonly sources: ReadonlyMap<string, Source>;
   /** The source to show first. */
   readonly chosen: number | null;
@@ -18,16 +18,17 @@ export function Sources({ citations, sources, chosen }: SourcesProps): ReactNode
   useEffect(() => {
     if (chosen !== null) list.current?.querySelector(`[data-source="${chosen}"]`)?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
-  if (citations.size === 0 && sources.size === 0) return <p className={styles.none}>{words.sources.none}</p>;
-  const cited = new Set([...citations.values()].map((citation) => citation.url));
-  const others = [...sources.values()].filter((source) => !cited.has(source.url));
+  if (citations.length === 0 && sources.size === 0) return <p className={styles.none}>{words.sources.none}</p>;
+  const cited = new Set(citations.map((citation) => citation.url));
+  const found = new Map([...sources.values()].map((source) => [citedAddress(source.url), source]));
+  const others = [...found].filter(([address]) => !cited.has(address)).map(([, source]) => source);
   return (
     <div ref={list}>
-      {citations.size > 0 ? (
+      {citations.length > 0 ? (
         <>
           <h3 className={styles.heading}>{words.sources.cited}</h3>
           <ol className={styles.sources}>
-            {[...citations.values()].map((citation) => (
+            {citations.map((citation) => (
               <li
                 key={citation.n}
                 data-source={citation.n}
@@ -37,7 +38,7 @@ export function Sources({ citations, sources, chosen }: SourcesProps): ReactNode
                   number={citation.n}
                   title={citation.title}
                   url={citation.url}
-                  excerpt={sources.get(citation.url)?.excerpt ?? ""}
+                  excerpt={found.get(citation.url)?.excerpt ?? ""}
                 />
               </li>
             ))}

@@ -4,7 +4,6 @@ import { useWords } from "../../words";
 import { OpenFileContext } from "../files/open";
 import { Box } from "../input/Box";
 import input from "../input/input.module.css";
-import { parseCitations } from "../markdown/citations";
 import { SurroundingsContext, type TextSurroundings } from "../markdown/context";
 import type { PanelView } from "../panel/Panel";
 import { Boundary } from "../parts/Boundary";
@@ -63,7 +62,6 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
     setIsSharing(false);
   }
 
-  const citations = useCitations(run?.end?.answer || turn?.answer || "");
   const files = useFilesByName(conversation);
   const openFile: (name: string) => void = setFileName;
   const showPanel = useCallback(
@@ -75,18 +73,17 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
   );
   const surroundings = useMemo<TextSurroundings>(
     () => ({
-      citations,
       imageOf: (name) => {
         const file = files.get(name);
         return file && /^image\/(png|jpeg|gif|webp)/.test(file.media_type) ? file.preview_url : null;
       },
       hasFile: (name) => files.has(name),
       openFile,
-      openSource: (n) => showPanel({ tab: "sources", lane: null, source: n }),
+      openSource: (key, n) => showPanel({ tab: "sources", lane: null, source: { turn: key, n } }),
     }),
-    [citations, files, openFile, showPanel],
+    [files, openFile, showPanel],
   );
-  const hasContent = run !== null && (run.plan !== null || run.files.size > 0 || run.sources.size > 0);
+  const hasContent = run !== null && (run.plan !== null || run.files.size > 0 || run.sources.size > 0 || (run.end?.citations.length ?? 0) > 0);
   const isPanelOpen = conversation !== null && (panelChoice ?? (hasContent && !isNarrow));
   const file = fileName === null ? null : (files.get(fileName) ?? null);
   const openLane = useCallback(
@@ -100,7 +97,6 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
         <Panel
           conversation={conversation}
           turn={turn}
-          citations={citations}
           view={view}
           onView={setView}
           onEditPlan={() => setIsEditing(true)}
@@ -162,10 +158,6 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
       </OpenFileContext>
     </SurroundingsContext>
   );
-}
-
-function useCitations(answer: string): ReturnType<typeof parseCitations> {
-  return useMemo(() => parseCitations(answer), [answer]);
 }
 
 function useFilesByName(conversation: Conversation | null): ReadonlyMap<string, Conversation["files"][number]> {

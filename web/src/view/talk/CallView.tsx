@@ -5,9 +5,11 @@ import { formatCount, formatDuration } from "../../words/numbers";
 import { FileChip } from "../files/FileChip";
 import { callLine } from "../lanes";
 import { PlainText } from "../markdown/Blocks";
+import { Cited } from "../markdown/Cited";
 import { allowedAddress, hostOf } from "../markdown/links";
 import { Markdown } from "../markdown/Markdown";
 import { Hidden } from "../requests/Hidden";
+import { Rows } from "../rows/Rows";
 import styles from "./talk.module.css";
 
 /** A call: its line, and below it the arguments, the output and the result. */
@@ -83,11 +85,15 @@ function ResultView({ result }: { result: ToolResult }): ReactNode {
             </ul>
           </div>
         ))
+      ) : view.kind === "rows" ? (
+        <Rows results={view.results} />
       ) : result.text ? (
         result.text.length > 8_000 ? (
           <PlainText text={result.text} />
         ) : (
-          <Markdown text={result.text} isWhole isSmall />
+          <Cited citations={result.citations}>
+            <Markdown text={result.text} isWhole isSmall />
+          </Cited>
         )
       ) : (
         <p>{words.work.empty}</p>

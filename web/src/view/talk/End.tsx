@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { RunEnd, Turn } from "../../store/types";
+import type { RunEnd, SessionFile, Turn } from "../../store/types";
 import { useLanguage, useWords } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
 import { formatDuration, formatMoney, formatTokens } from "../../words/numbers";
@@ -10,13 +10,17 @@ import parts from "../parts/parts.module.css";
 import { conversationOf, newestTurn, useActions, usePage } from "../store";
 import styles from "./talk.module.css";
 
+const NO_FILES: readonly SessionFile[] = [];
+
 /** The end of an answer: its files, failures, figures, and what can be done next. */
 export function End({ turn }: { turn: Turn }): ReactNode {
   const words = useWords();
   const actions = useActions();
   const end = turn.detail?.end ?? null;
   const answer = end?.answer || turn.answer || "";
-  const files = end?.files.filter((file) => !file.internal) ?? [];
+  const sessionFiles = usePage((state) => conversationOf(state)?.files ?? NO_FILES);
+  const named = turn.fileNames.flatMap((name) => sessionFiles.find((file) => file.name === name) ?? []);
+  const files = end ? end.files : named;
   const isOver =
     turn.status === "finished" || turn.status === "failed" || turn.status === "stopped" || turn.status === "expired";
   if (turn.status === "unsent") return <Unsent turn={turn} />;

@@ -1,9 +1,10 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { Lane, Row, Run } from "../../store/types";
+import type { Citation, Lane, Row, Run } from "../../store/types";
 import { useLanguage, useWords, type Words } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
 import { formatClock, formatMoney, formatTokens } from "../../words/numbers";
 import { callsOfRequests, laneName, lanesBelow, lastLine, openRequestsBelow, totalsBelow } from "../lanes";
+import { Cited } from "../markdown/Cited";
 import { Markdown } from "../markdown/Markdown";
 import { Icon } from "../parts/Icon";
 import { Mark, type MarkKind } from "../parts/Mark";
@@ -111,6 +112,13 @@ interface LaneViewProps {
   readonly onBack: () => void;
 }
 
+/** Returns the sources of the result that a lane returned to its caller. */
+function citationsOf(run: Run, lane: Lane): readonly Citation[] | undefined {
+  const rows = run.lanes.get(lane.parent ?? "")?.rows ?? [];
+  const call = rows.find((row) => row.kind === "call" && row.call === lane.call);
+  return call?.kind === "call" && call.result?.status === "done" ? call.result.citations : undefined;
+}
+
 /** The work of one agent, and the lanes below it. */
 export function LaneView({ run, path, onOpen, onBack }: LaneViewProps): ReactNode {
   const words = useWords();
@@ -145,18 +153,20 @@ export function LaneView({ run, path, onOpen, onBack }: LaneViewProps): ReactNod
           {words.talk.showAll}
         </button>
       ) : null}
-      <div className={styles.laneRows}>
-        {shown.map((piece) => (
-          <Piece key={piece.key} piece={piece} run={run} path={path} onOpen={onOpen} />
-        ))}
-        {requests.map((state) => (
-          <RequestSlot key={state.request.id} run={run} request={state.request.id} />
-        ))}
-        {lane.text && !wasShown && lane.status !== "failed" ? <Markdown text={lane.text} isWhole isSmall /> : null}
-        {lane.failure ? (
-          <p className={styles.bad}>{sentenceOfCode(lane.failure.code, lane.failure.detail, language)}</p>
-        ) : null}
-      </div>
+      <Cited citations={citationsOf(run, lane)}>
+        <div className={styles.laneRows}>
+          {shown.map((piece) => (
+            <Piece key={piece.key} piece={piece} run={run} path={path} onOpen={onOpen} />
+          ))}
+          {requests.map((state) => (
+            <RequestSlot key={state.request.id} run={run} request={state.request.id} />
+          ))}
+          {lane.text && !wasShown && lane.status !== "failed" ? <Markdown text={lane.text} isWhole isSmall /> : null}
+          {lane.failure ? (
+            <p className={styles.bad}>{sentenceOfCode(lane.failure.code, lane.failure.detail, language)}</p>
+          ) : null}
+        </div>
+      </Cited>
       {below.length > 0 ? (
         <>
           <h3 className={styles.below}>{words.lane.below}</h3>

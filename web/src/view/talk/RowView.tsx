@@ -3,10 +3,12 @@ import type { PendingMessage, Turn, UserMessageRow } from "../../store/types";
 import { useWords } from "../../words";
 import { FileChip } from "../files/FileChip";
 import { BlockView } from "../markdown/Blocks";
+import { CitedInTurn } from "../markdown/Cited";
 import { Markdown } from "../markdown/Markdown";
 import text from "../markdown/markdown.module.css";
 import { ErrorBox } from "../parts/ErrorBox";
 import { RequestSlot } from "../requests/Slot";
+import { Rows } from "../rows/Rows";
 import { conversationOf, useActions, usePage } from "../store";
 import { End } from "./End";
 import { NoteLine } from "./NoteLine";
@@ -27,17 +29,23 @@ export const RowView = memo(function RowView({ row, onOpenLane }: RowProps): Rea
     case "block":
       return (
         <div className={row.isLast ? `${text.text} ${text.row} ${text.growing}` : `${text.text} ${text.row}`}>
-          <BlockView block={row.block} links={row.links} />
+          <CitedInTurn turn={row.turn}>
+            <BlockView block={row.block} links={row.links} />
+          </CitedInTurn>
         </div>
       );
     case "text":
       return (
         <div className={text.row}>
-          <Markdown text={row.text} isWhole />
+          <CitedInTurn turn={row.turn}>
+            <Markdown text={row.text} isWhole />
+          </CitedInTurn>
         </div>
       );
     case "work":
       return <WorkRow run={row.run} row={row} onOpenLane={onOpenLane} />;
+    case "rows":
+      return <Rows results={row.results} />;
     case "note":
       return <NoteLine note={row.note} />;
     case "file":

@@ -8,6 +8,7 @@ import type {
   MessageRow,
   NoteRow,
   PendingMessage,
+  QueryRows,
   RequestState,
   Row,
   Run,
@@ -28,13 +29,17 @@ export type TalkRow =
   | {
       readonly kind: "block";
       readonly key: string;
+      /** The turn whose sources the text cites. */
+      readonly turn: string;
       readonly block: Block;
       readonly links: MarkdownReader["links"];
       readonly answer: string;
       readonly isLast: boolean;
     }
-  | { readonly kind: "text"; readonly key: string; readonly text: string }
+  | { readonly kind: "text"; readonly key: string; readonly turn: string; readonly text: string }
   | { readonly kind: "work"; readonly key: string; readonly run: string; readonly items: readonly WorkItem[] }
+  /** The results of queries over tables. */
+  | { readonly kind: "rows"; readonly key: string; readonly results: readonly QueryRows[] }
   | { readonly kind: "note"; readonly key: string; readonly note: NoteRow }
   | { readonly kind: "file"; readonly key: string; readonly file: FileRow }
   | { readonly kind: "said"; readonly key: string; readonly said: UserMessageRow }
@@ -90,7 +95,7 @@ export class RowMaker {
     const { detail } = turn;
     if (detail) rows.push(...this.rowsOfRun(turn.key, detail));
     else if (turn.answer !== null && turn.status !== "failed")
-      rows.push(...this.blocks(`${turn.key}/answer`, turn.answer, true, turn.answer));
+      rows.push(...this.blocks(turn.key, `${turn.key}/answer`, turn.answer, true, turn.answer));
     const isActive =
       turn.status === "sending" || turn.status === "queued" || turn.status === "running" || turn.status === "paused";
     if (isActive && rows.length === 1) rows.push({ kind: "waiting", key: `${turn.key}/waiting`, turn });
@@ -115,9 +120,10 @@ export class RowMaker {
     const hasAnswer =
       run.end === null ||
       !run.end.answer ||
+      isTextOfRows(root.rows, run.end.answer) ||
       root.rows.some((row) => row.kind === "message" && row.text !== "" && run.end?.answer.endsWith(row.text));
     if (!hasAnswer && run.end && run.end.status !== "failed")
-      rows.push(...this.blocks(`${turn}/answer`, run.end.answer, true, run.end.answer));
+      rows.push(...this.blocks(turn, `${turn}/answer`, run.end.answer, true, run.end.answer));
     return rows;
   }
 
@@ -146,9 +152,14 @@ export class RowMaker {
         nextRequest += 1;
       }
       switch (row.kind) {
-        case "call":
+        case "call": {
           if (!ofRequests.has(row.call)) open.push(row);
+          const results = rowsOfCall(row)?.results ?? [];
+          if (results.length === 0) break;
+          flush();
+          rows.push({ kind: "rows", key: `${turn}/${row.key}/rows`, results });
           break;
+        }
         case "child":
           open.push(row);
           break;
@@ -196,13 +207,13 @@ export class RowMaker {
     // A short text is read when its row is shown; a growing text keeps its rows when it is complete.
     const isShort = message.isComplete && message.text.length < SHORT_TEXT && !this.readers.has(key);
     const rows: readonly TalkRow[] = isShort
-      ? [{ kind: "text", key, text: message.text }]
-      : this.blocks(key, message.text, message.isComplete, answer);
+      ? [{ kind: "text", key, turn, text: message.text }]
+      : this.blocks(turn, key, message.text, message.isComplete, answer);
     this.texts.set(message, rows);
     return rows;
   }
 
-  private blocks(key: string, text: string, isWhole: boolean, answer: string): readonly TalkRow[] {
+  private blocks(turn: string, key: string, text: string, isWhole: boolean, answer: string): readonly TalkRow[] {
     let reader = this.readers.get(key);
     if (!reader) {
       reader = new MarkdownReader();
@@ -212,6 +223,7 @@ export class RowMaker {
     const blocks = reader.read(text, isWhole).filter((block) => block.raw.trim() !== "");
     return blocks.map((block, index) => ({
       kind: "block",
+      turn,
       key: `${key}/${block.at}`,
       block,
       links,
@@ -219,6 +231,19 @@ export class RowMaker {
       isLast: !isWhole && index === blocks.length - 1,
     }));
   }
+}
+
+/** Returns the results of the queries of a call, with their text. */
+function rowsOfCall(row: CallRow): { results: readonly QueryRows[]; text: string } | null {
+  if (row.result?.status !== "done" || row.result.view.kind !== "rows") return null;
+  return { results: row.result.view.results, text: row.result.text.trim() };
+}
+
+/** Returns true if an answer is only the text of results that are shown as tables. */
+function isTextOfRows(rows: readonly Row[], answer: string): boolean {
+  const texts = rows.flatMap((row) => (row.kind === "call" ? (rowsOfCall(row)?.text ?? []) : []));
+  const text = answer.trim();
+  return texts.some((_, index) => texts.slice(index).join("\n\n") === text);
 }
 
 function reasoningOf(message: MessageRow): WorkItem {

@@ -240,7 +240,7 @@ impl Chat {
     fn add_exchange(&mut self, question: Option<String>, answer: &str) {
         let Some(question) = question else { return };
         let answer = answer.to_owned();
-        self.history.push(Exchange { question, answer, tainted: true, asker: None });
+        self.history.push(Exchange { question, answer, tainted: true, ..Exchange::default() });
         let size = |exchange: &Exchange| exchange.question.len() + exchange.answer.len();
         let mut total: usize = self.history.iter().map(size).sum();
         let mut extra = 0;

@@ -9,7 +9,7 @@ use djinn_protocol::body::{
     AmountBody, BudgetBody, ChildBody, EndBody, ExpiredWord, FailureBody, JournalBody, RunBody,
     RunState, RunSummaryBody, UsageBody,
 };
-use djinn_protocol::event::{PublicFile, PublicPlan};
+use djinn_protocol::event::{PublicCitation, PublicFile, PublicPlan};
 use djinn_protocol::link::SessionLinks;
 use djinn_runtime::port::catalog::RunSummary;
 use djinn_runtime::serve::{RunDescription, RunSnapshot, SnapshotState};
@@ -73,6 +73,7 @@ fn end_body<'a>(end: &'a RunResult, links: &SessionLinks, language: Language) ->
     let RunResult { answer, files, failure, finish, review, .. } = end;
     EndBody {
         answer,
+        citations: PublicCitation::list(answer),
         finish: (*finish != FinishReason::Done).then_some(*finish),
         review: *review,
         files: PublicFile::list(files, links),

@@ -122,5 +122,5 @@ pub(crate) fn file(name: &str) -> NewFile {
 
 fn said(question: &str, answer: &str) -> Exchange {
     let asker = Some(user());
-    Exchange { question: question.into(), answer: answer.into(), tainted: false, asker }
+    Exchange { question: question.into(), answer: answer.into(), asker, ..Exchange::default() }
 }
