@@ -3,14 +3,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { Gate } from "./model.mjs";
-import { ask, askMe, card, conversation, decide, ended, repeatUntil, stop } from "./steps.mjs";
+import { ask, askMe, card, choosePlan, conversation, decide, ended, repeatUntil, stop } from "./steps.mjs";
 import { System } from "./system.mjs";
-
-/** Chooses the mode that plans. */
-async function choosePlan(page) {
-  await page.getByRole("button", { name: "Answer", exact: true }).click();
-  await page.getByRole("menuitemradio", { name: "Plan", exact: true }).click();
-}
 
 export const PEOPLE = {
   async question_of_the_model_is_answered_in_words({ page, model, system }) {

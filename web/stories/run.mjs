@@ -10,8 +10,9 @@ import { SAFETY } from "./safety.mjs";
 import { SIGN_IN } from "./sign_in.mjs";
 import { CONVERSATIONS } from "./conversations.mjs";
 import { System } from "./system.mjs";
+import { WHOLE } from "./whole.mjs";
 
-const STORIES = { ...CONVERSATIONS, ...PEOPLE, ...ACCESS, ...SAFETY, ...SIGN_IN };
+const STORIES = { ...CONVERSATIONS, ...PEOPLE, ...ACCESS, ...SAFETY, ...SIGN_IN, ...WHOLE };
 
 /** The longest wait of a step, in milliseconds: far above what it takes on two busy cores. */
 const PATIENCE = Number(process.env.STORY_PATIENCE ?? 60_000);

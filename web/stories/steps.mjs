@@ -30,6 +30,12 @@ export async function askMe(page, ...occasions) {
   await page.keyboard.press("Escape");
 }
 
+/** Chooses the mode that plans. */
+export async function choosePlan(page) {
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await page.getByRole("menuitemradio", { name: "Plan", exact: true }).click();
+}
+
 /** Presses a button of a card. A card takes no click right after it appeared, so the click is repeated. */
 export async function decide(request, name) {
   const button = request.getByRole("button", { name, exact: true });

@@ -47,6 +47,8 @@ const MIN_DELAY = 500;
 const MAX_DELAY = 15_000;
 /** The pause between two looks at a run that waits for users. */
 const PAUSED_POLL = 30_000;
+/** The first of them comes sooner: the last events of agents may follow the pause of their run. */
+const SETTLED_LOOK = 2_000;
 /** The looks at a waiting run that follow a response soon: the run may take a moment to read it. */
 const EAGER_LOOKS = 6;
 /** A hidden tab releases its stream after this time. */
@@ -66,6 +68,8 @@ export class Follower {
   #brokenFrames = 0;
   /** The looks that are still due soon after a response without a new frame. */
   #eagerLooks = 0;
+  /** The cursor of the last look soon after a pause. */
+  #settledAt: string | null = null;
   #retryMs: number | null = null;
   #isClosed = false;
   #state: Following["state"] = "idle";
@@ -184,7 +188,11 @@ export class Follower {
     if (!error && this.#retryMs !== null) {
       this.#setState({ state: "waiting" });
       if (!this.#sink.isPaused()) return this.#later(this.#retryMs);
-      if (this.#eagerLooks === 0) return this.#later(Math.max(this.#retryMs, PAUSED_POLL));
+      if (this.#eagerLooks === 0) {
+        const isSettled = this.#settledAt === this.#cursor;
+        this.#settledAt = this.#cursor;
+        return this.#later(isSettled ? Math.max(this.#retryMs, PAUSED_POLL) : SETTLED_LOOK);
+      }
       this.#failures = EAGER_LOOKS - this.#eagerLooks;
       this.#eagerLooks -= 1;
       return this.#later(this.#backoff(null));
