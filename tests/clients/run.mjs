@@ -1,14 +1,16 @@
 // Unmodified clients of other protocols against `cargo dev`: `node run.mjs`. The stories of OpenAI's SDKs run in Node.js
-// and in Python, those of the AI SDK with each of its transports.
+// and in Python, those of the AI SDK with each of its transports, and those of MCP with each of its clients.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { stories as aiSdkStories } from "./ai_sdk.mjs";
+import { clients as mcpClients, death as mcpDeath, stories as mcpStories } from "./mcp.mjs";
 import { stories as openaiStories } from "./openai.mjs";
 import { Gate, ScriptedModel } from "../../web/stories/model.mjs";
 import { System } from "../../web/stories/system.mjs";
 
 const PYTHON = process.env.CLIENTS_PYTHON ?? "python3";
+const MCP_PYTHON = process.env.MCP_PYTHON ?? PYTHON;
 
 const model = await ScriptedModel.start();
 const system = await System.start({
@@ -44,6 +46,22 @@ for (const [name, { script, run }] of Object.entries(aiSdkStories)) {
     await check(`ai, ${transport} transport`, name, () => run(system.url, transport, gate, system));
   }
 }
+for (const [name, { script, run }] of Object.entries(mcpStories)) {
+  for (const [client, open] of Object.entries(mcpClients)) {
+    const gate = new Gate();
+    script(model, gate);
+    await check(`MCP, ${client}`, name, () => run(system.url, open));
+    gate.open();
+  }
+  const gate = new Gate();
+  script(model, gate);
+  const python = new URL("mcp_stories.py", import.meta.url).pathname;
+  await check("MCP, Python", name, () => promisify(execFile)(MCP_PYTHON, [python, system.url, name], { timeout: 60_000 }));
+  gate.open();
+}
+const gate = new Gate();
+mcpDeath.script(model, gate);
+await check("MCP, client 2, auto", "death", () => mcpDeath.run(system.url, mcpClients["client 2, auto"], gate, system));
 await system.close();
 model.close();
 console.log(failed === 0 ? "all stories passed" : `${failed} stories failed`);

@@ -55,6 +55,7 @@ mod limits;
 mod links;
 mod look_up;
 mod matrix;
+mod mcp_server;
 mod mcp_servers;
 mod modes;
 mod next_agents;

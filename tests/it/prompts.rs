@@ -161,6 +161,7 @@ fn values(row: &Row, text: &str, items: usize) -> Value {
         "links",
         "problems",
         "reports",
+        "requests",
         "results",
         "sources",
         "tables",

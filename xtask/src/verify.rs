@@ -88,7 +88,7 @@ const STEPS: &[CheckStep] = &[
     },
     CheckStep {
         name: "clients",
-        description: "unmodified clients of OpenAI's API: stories in Node.js and Python",
+        description: "unmodified clients of other protocols: stories in Node.js and Python",
         run: clients::run_tests,
         remedy: "read the story in tests/clients",
     },

@@ -108,6 +108,11 @@ impl JsonMembers {
         parse_fields(self.0)
     }
 
+    /// Returns the fields.
+    pub(crate) fn into_fields(self) -> Map<String, Value> {
+        self.0
+    }
+
     /// Returns the fields as JSON.
     pub(crate) fn to_text(&self) -> String {
         Value::Object(self.0.clone()).to_string()

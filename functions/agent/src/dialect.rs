@@ -4,18 +4,23 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use axum::middleware::Next;
 use axum::response::Response;
+use djinn_core::error_code::ErrorCode;
 use djinn_core::language::Language;
 use djinn_protocol::body::{ChatErrorBody, FeedbackErrorBody, PageErrorBody};
+use djinn_protocol::mcp::{McpErrorKind, error_body};
 use djinn_protocol::{joyagent_data, joyagent_ui};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::world::Ports;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::agent::SharedAgent;
 use crate::api_error::{ApiError, REQUEST_ID};
+use crate::identity::Auth;
+use crate::origin::request_origin;
 use crate::route::{ASK_DATA, QUERY_AGENT};
 
 /// The header with which OpenAI's SDKs let a server forbid repeats.
@@ -23,6 +28,9 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// The header with the code of an error whose body is a sentence, and with the invalid field after a space.
 const ERROR: HeaderName = HeaderName::from_static("djinn-error");
+
+/// The path of the document with the issuer of tokens for the MCP server.
+const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
 
 /// The format of a path's responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +49,8 @@ enum Dialect {
     ChatCompletions,
     /// The AI SDK's chats, which show the body as it is.
     AiSdk,
+    /// The MCP server: an error of JSON-RPC. The id of the request is not known.
+    Mcp,
 }
 
 impl Dialect {
@@ -58,6 +68,8 @@ impl Dialect {
             Self::ChatCompletions
         } else if is_below("/ai/") {
             Self::AiSdk
+        } else if path == "/mcp" {
+            Self::Mcp
         } else {
             Self::Native
         }
@@ -88,6 +100,13 @@ impl Dialect {
                 to_json(&ChatErrorBody::new(&error(), refusal.status().as_u16()))
             }
             Self::AiSdk => ("text/plain; charset=utf-8", failure.sentence(language)),
+            Self::Mcp => {
+                let kind = match failure.code {
+                    ErrorCode::InvalidJson => McpErrorKind::Parse,
+                    _ => McpErrorKind::Other,
+                };
+                to_json(&error_body(&Value::Null, kind, &error()))
+            }
         }
     }
 }
@@ -103,7 +122,12 @@ pub(crate) async fn render_error<P: Ports>(
     next: Next,
 ) -> Response {
     let dialect = Dialect::of(request.uri().path());
-    let response = next.run(request).await;
+    let (parts, body) = request.into_parts();
+    let resource = match (dialect, &agent.settings.auth) {
+        (Dialect::Mcp, Auth::Jwt(_)) => Some(request_origin(&parts, &agent.settings)),
+        _ => None,
+    };
+    let response = next.run(Request::from_parts(parts, body)).await;
     let Some(refusal) = response.extensions().get::<ApiError>() else { return response };
     let language = refusal.language.unwrap_or(agent.settings.run.language);
     let now_ms = agent.ports.clock().now_ms();
@@ -118,6 +142,11 @@ pub(crate) async fn render_error<P: Ports>(
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     parts.headers.extend(error_header);
+    if let (Some(origin), Some(challenge)) = (resource, parts.headers.get_mut(WWW_AUTHENTICATE)) {
+        let words = challenge.to_str().unwrap_or_default();
+        let words = format!("{words}, resource_metadata=\"{origin}{RESOURCE_METADATA}\"");
+        *challenge = HeaderValue::from_str(&words).unwrap_or_else(|_| challenge.clone());
+    }
     if is_final {
         // OpenAI's SDKs repeat a 409 otherwise, as if it could succeed.
         parts.headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));

@@ -12,6 +12,7 @@ mod body;
 mod cached_secret;
 mod cors;
 mod data_uri;
+mod detached_run;
 mod dialect;
 mod fields;
 mod human_settings_change;
@@ -19,6 +20,7 @@ mod identity;
 mod json;
 mod link;
 mod local;
+mod mcp_words;
 mod middleware;
 mod mode_choice;
 mod origin;
@@ -116,7 +118,9 @@ where
     // Routes without a caller: the health check, the web page, and the targets of links if links are enabled.
     let public_routes = Router::new()
         .route("/web/health", get(route::health))
-        .route("/web/config", get(route::show_page_config::<P>));
+        .route("/web/config", get(route::show_page_config::<P>))
+        .route("/.well-known/oauth-protected-resource", get(route::show_resource::<P>))
+        .route("/.well-known/oauth-protected-resource/mcp", get(route::show_resource::<P>));
     let public_routes = match &agent.settings.page.folder {
         Some(folder) => public_routes.merge(page_routes(folder, &agent.settings.page)),
         None => public_routes,
@@ -158,12 +162,14 @@ where
 /// serves only other paths.
 #[must_use]
 pub fn is_own_path(path: &str) -> bool {
-    const OWN: [&str; 12] = [
+    const OWN: [&str; 14] = [
+        ".well-known",
         "AutoAgent",
         "ai",
         "api",
         "data",
         "keys",
+        "mcp",
         "modes",
         "respond",
         "runs",
@@ -185,6 +191,7 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
         .route("/v1/models", get(route::list_chat_models::<P>))
         .route("/ai/chat", post(route::answer_ai_chat::<P>))
         .route("/ai/chat/{chat}/stream", get(route::resume_ai_chat::<P>))
+        .route("/mcp", post(route::serve_mcp::<P>))
         .route("/data/chatQuery", post(route::ask_data::<P>))
         .route("/data/allModels", get(route::list_models::<P>))
         .route("/data/previewData", get(route::preview_data::<P>))

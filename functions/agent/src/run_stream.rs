@@ -21,6 +21,7 @@ use djinn_protocol::cursor::Cursor;
 use djinn_protocol::joyagent::{JoyAgent, ToolSchemas, Translator};
 use djinn_protocol::joyagent_data::JoyAgentData;
 use djinn_protocol::joyagent_ui::JoyAgentUi;
+use djinn_protocol::mcp::Mcp;
 use djinn_protocol::native::NativeProjection;
 use djinn_runtime::client::{ClientBody, ClientStream, HandOverSignal};
 use djinn_runtime::deadline::Deadline;
@@ -36,6 +37,8 @@ use djinn_runtime::world::Ports;
 
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
+use crate::detached_run::start_detached;
+use crate::mcp_words::describe_state;
 use crate::session_links::{RespondableRun, session_links};
 use crate::slots::{StreamSlot, StreamSlots};
 pub(crate) use crate::stream_protocol::StreamProtocol;
@@ -82,7 +85,13 @@ async fn open_run<P: AgentPorts>(
     let session = question.session_key();
     let session_name = question.spec.session_name();
     let request = question.spec.request.clone();
-    let start = start_streaming(&agent.ports, question, &holder, loaded_run).await?;
+    let start = if protocol.max_wait().is_some() {
+        let key = start_detached(agent, question).await?;
+        let run = Box::new(LoadedRun::load(&agent.ports, &key).await?);
+        StartResult::Existing { run, request_record: None }
+    } else {
+        start_streaming(&agent.ports, question, &holder, loaded_run).await?
+    };
     let (key, begin) = match start {
         StartResult::New { key, leased_run: driving, first_record: first } => {
             (key, StreamStart::Driving(driving, first))
@@ -233,9 +242,11 @@ async fn serve_stream<P: Ports>(
     let language = agent.settings.run.language;
     let media_type = protocol.media_type();
     let first_record = begin.first_record();
+    let max_wait = protocol.max_wait();
     let headers = protocol.headers(&key.run, first_record);
     let is_new = matches!(begin, StreamStart::Driving(..));
     let asking = (viewer == AccessLevel::Asker).then_some(RespondableRun { run: &key, is_new });
+    let public_session = session_name.to_string();
     let links = session_links(agent, parts, &session, session_name, asking).await;
     let translator = || {
         let ports = agent.ports.clone();
@@ -255,6 +266,10 @@ async fn serve_stream<P: Ports>(
             let options = stream.into_options(&key.run, first_record);
             Box::new(AiSdk::new(key.run.clone(), options, links, language))
         }
+        StreamProtocol::Mcp(call, _) => {
+            let words = describe_state(agent);
+            Box::new(Mcp::new(call, key.run.clone(), public_session, links, words, language))
+        }
         StreamProtocol::JoyAgentData => Box::new(JoyAgentData::new(key.run.clone(), language)),
         StreamProtocol::JoyAgent => Box::new(JoyAgent::new(translator())),
         StreamProtocol::JoyAgentUi => Box::new(JoyAgentUi::new(translator())),
@@ -264,6 +279,10 @@ async fn serve_stream<P: Ports>(
     let settings = agent.ports.settings();
     let (mut client, body) = ClientStream::open(connection, settings.client_buffer, now_ms);
     client.merge_previews(settings.preview_merge_window);
+    if let Some(wait) = max_wait {
+        let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+        client.end_at(now_ms.saturating_add(wait_ms));
+    }
     if viewer != AccessLevel::Asker {
         client.mark_as_other_viewer();
     }

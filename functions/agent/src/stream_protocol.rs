@@ -1,8 +1,11 @@
 //! The protocols of streamed responses.
 
+use std::time::Duration;
+
 use axum::http::HeaderMap;
 use djinn_core::id::RunId;
 use djinn_protocol::chat_completions::{ChatForm, ChatOptions};
+use djinn_protocol::mcp::McpServerCall;
 
 use crate::ai_stream::AiStream;
 
@@ -21,6 +24,8 @@ pub(crate) enum StreamProtocol {
     AiSdk(AiStream),
     /// The events of JoyAgent's data page, as sent by `POST /data/chatQuery`.
     JoyAgentData,
+    /// The call of a tool of the MCP server, with the longest wait for its result.
+    Mcp(McpServerCall, Duration),
 }
 
 impl StreamProtocol {
@@ -31,21 +36,35 @@ impl StreamProtocol {
             // The page shows the request once more, with its form.
             Self::JoyAgent | Self::JoyAgentUi => Some(n),
             Self::ChatCompletions(_) | Self::AiSdk(_) => Some(n.saturating_add(1)),
-            Self::Native | Self::JoyAgentData => None,
+            Self::Native | Self::JoyAgentData | Self::Mcp(..) => None,
+        }
+    }
+
+    /// Returns the longest time of a response to a run that is driven elsewhere; `None` for a response that may drive
+    /// its run.
+    pub(crate) fn max_wait(&self) -> Option<Duration> {
+        match self {
+            Self::Mcp(_, wait) => Some(*wait),
+            Self::JoyAgent
+            | Self::JoyAgentUi
+            | Self::Native
+            | Self::ChatCompletions(_)
+            | Self::AiSdk(_)
+            | Self::JoyAgentData => None,
         }
     }
 
     /// Returns the media type of responses.
     pub(crate) fn media_type(&self) -> &'static str {
         match self {
-            Self::ChatCompletions(ChatOptions { form: ChatForm::Document, .. }) => {
-                "application/json"
-            }
+            Self::ChatCompletions(ChatOptions { form: ChatForm::Document, .. })
+            | Self::Mcp(McpServerCall { is_stream: false, .. }, _) => "application/json",
             Self::JoyAgent
             | Self::JoyAgentUi
             | Self::Native
             | Self::AiSdk(_)
             | Self::JoyAgentData
+            | Self::Mcp(..)
             | Self::ChatCompletions(_) => "text/event-stream; charset=utf-8",
         }
     }
@@ -58,6 +77,7 @@ impl StreamProtocol {
             | Self::JoyAgentUi
             | Self::Native
             | Self::JoyAgentData
+            | Self::Mcp(..)
             | Self::ChatCompletions(_) => HeaderMap::new(),
         }
     }

@@ -4,7 +4,7 @@ use djinn_core::error_code::ErrorCode::*;
 use djinn_protocol::body::*;
 use djinn_protocol::request::*;
 
-use crate::operation::{Operation, QUESTION, get, post};
+use crate::operation::{OWN_RUN, Operation, QUESTION, get, post};
 
 /// Returns the operations of other protocols.
 pub(crate) fn list_client_operations() -> Vec<Operation> {
@@ -57,6 +57,32 @@ pub(crate) fn list_client_operations() -> Vec<Operation> {
         .stream()
         .no_content("No run of the chat is active.")
         .errors(&[RunNotFound, RunExpired, AskerOnly, ShareEnded, TooManyStreams, TooManyUserStreams]),
+        post(
+            "/mcp",
+            "serveMcp",
+            "Answers a message of a client of the Model Context Protocol. The result of a tool is an event, or JSON for a \
+             client that accepts no events. An error has the form of JSON-RPC 2.0, with the usual fields in `data`.",
+        )
+        .body::<McpMessageRequest>()
+        .answer(202, "The message was a notification.", None)
+        .stream()
+        .json::<McpAnswerBody>(200, "The result, or the error of an older client's request.")
+        .errors(QUESTION)
+        .errors(OWN_RUN),
+        get(
+            "/.well-known/oauth-protected-resource",
+            "showResource",
+            "Names the issuer of the tokens that the MCP server accepts. Exists only with `Auth=jwt`.",
+        )
+        .without_caller()
+        .json::<ProtectedResourceBody<'_>>(200, "The issuer."),
+        get(
+            "/.well-known/oauth-protected-resource/mcp",
+            "showMcpResource",
+            "The same, at the place that follows from the URL of the MCP server.",
+        )
+        .without_caller()
+        .json::<ProtectedResourceBody<'_>>(200, "The issuer."),
         post(
             "/data/chatQuery",
             "askData",

@@ -6,6 +6,7 @@ mod file;
 mod human;
 mod joyagent;
 mod key;
+mod mcp;
 mod mode;
 mod model;
 mod page;
@@ -27,6 +28,7 @@ pub use joyagent::{
     PageErrorBody, PendingBody, UploadBody, UploadTargetBody,
 };
 pub use key::{KeyBody, KeyListBody};
+pub use mcp::{McpAnswerBody, ProtectedResourceBody};
 pub use mode::{ModeBody, ModeListBody};
 pub use model::{DataColumnBody, DataModelBody, DataPreviewBody, DataPreviewRows, ModelListBody};
 pub use page::{PageConfigBody, PageIssuerBody, PageLanguage, PageToken, SignInMethod};
@@ -50,7 +52,7 @@ macro_rules! answer_bodies {
 
 answer_bodies! {
     AcceptedBody, ChatModelListBody, FeedbackBody, FileListBody, FileLocationBody, HumanRequestListBody<'_>, KeyListBody, MessageBody,
-    ModeListBody, ModelListBody, DataPreviewBody, NewFileBody<'_>, PageConfigBody<'_>, PendingBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
+    ModeListBody, ModelListBody, DataPreviewBody, NewFileBody<'_>, PageConfigBody<'_>, PendingBody<'_>, ProtectedResourceBody<'_>, PlanConflictBody<'_>, PlanVersionBody<'_>,
     PlanWaitingBody, ResponseBody, RunBody<'_>, RunListBody, SessionBody<'_>, SessionFilesBody<'_>,
     SessionListBody, ShareBody, StopBody, TitleBody, ToolListBody, UploadBody,
     UploadTargetBody,

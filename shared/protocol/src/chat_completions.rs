@@ -11,14 +11,11 @@ use answer::{Answer, ChatEnd, Part};
 
 use djinn_core::entry::{Entry, Event, ResetReason, RunResult};
 use djinn_core::file::ProductFile;
-use djinn_core::human::{ASK_USER, HumanRequest};
-use djinn_core::id::{ChildId, HumanRequestId, MessageId, RunId};
+use djinn_core::human::HumanRequest;
+use djinn_core::id::{HumanRequestId, MessageId, RunId};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
-use djinn_core::plan::{PLANNING_TOOL, Plan, StepStatus};
-use djinn_core::status::RunStatus;
 use djinn_messages::Wording;
-use djinn_text::truncate::truncate_text;
 
 use crate::body::ChatUsageBody;
 use crate::connection::{Frame, Projection};
@@ -26,12 +23,7 @@ use crate::cursor::Cursor;
 use crate::link::SessionLinks;
 use crate::open_requests::OpenRequests;
 use crate::preview::{OpenText, Preview, TextChange, TextKind};
-
-/// The tools whose calls are shown as requests or as a plan.
-const HIDDEN_TOOLS: [&str; 2] = [ASK_USER, PLANNING_TOOL];
-
-/// Maximum bytes of a line about other work.
-const MAX_LINE: usize = 300;
+use crate::work_lines::WorkLines;
 
 /// The answer as the client asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,8 +64,7 @@ pub struct ChatCompletions {
     needs_break: bool,
     requests: OpenRequests,
     request_links: BTreeMap<HumanRequestId, String>,
-    /// The children at work, by what they do.
-    children: BTreeMap<ChildId, String>,
+    work: WorkLines,
 }
 
 impl ChatCompletions {
@@ -93,7 +84,7 @@ impl ChatCompletions {
             needs_break: false,
             requests: OpenRequests::default(),
             request_links: BTreeMap::new(),
-            children: BTreeMap::new(),
+            work: WorkLines::default(),
         }
     }
 
@@ -139,28 +130,16 @@ impl ChatCompletions {
             Event::MessageCompleted { message, text, reasoning, .. } => {
                 self.complete_message(message, text, reasoning.as_deref().unwrap_or_default())
             }
-            Event::CallRequested { tool, arguments, .. } if !HIDDEN_TOOLS.contains(&&**tool) => {
-                vec![line(&format!("› {tool} {arguments}"))]
-            }
-            Event::PlanChanged { plan } => plan_lines(plan),
-            Event::StepChanged { step, status, note } => {
-                vec![line(&format!("{} {step} {note}", mark_of(*status == StepStatus::Completed)))]
-            }
-            Event::ChildStarted { child, description, agent } => {
-                let words = [agent.as_str(), description].map(str::trim);
-                let words = words.into_iter().filter(|words| !words.is_empty());
-                let label = words.collect::<Vec<_>>().join(": ");
-                let started = line(&format!("› {label}"));
-                self.children.insert(child.clone(), label);
-                vec![started]
-            }
-            Event::ChildEnded { child, status, .. } => {
-                let label = self.children.remove(child).unwrap_or_else(|| child.to_string());
-                vec![line(&format!("{} {label}", mark_of(*status == RunStatus::Finished)))]
+            Event::CallRequested { .. }
+            | Event::PlanChanged { .. }
+            | Event::StepChanged { .. }
+            | Event::ChildStarted { .. }
+            | Event::ChildEnded { .. } => {
+                let lines = self.work.lines_of(event).into_iter();
+                lines.map(|line| Part::Reasoning(format!("\n{line}\n"))).collect()
             }
             Event::RunEnded(ending) => self.end_run(ending),
-            Event::CallRequested { .. }
-            | Event::CallCompleted { .. }
+            Event::CallCompleted { .. }
             | Event::HumanRequested { .. }
             | Event::HumanResolved(_)
             | Event::ModelChanged(_)
@@ -319,22 +298,6 @@ impl ChatCompletions {
             Answer { run: &self.run, model: &self.options.model, created_s: self.created_s };
         parts.into_iter().flat_map(|part| answer.encode(part, self.options.form)).collect()
     }
-}
-
-/// Returns a line of reasoning.
-fn line(text: &str) -> Part {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    Part::Reasoning(format!("\n{}\n", truncate_text(&text, MAX_LINE)))
-}
-
-fn plan_lines(plan: &Plan) -> Vec<Part> {
-    let steps =
-        plan.steps().iter().zip(1..).map(|(step, n)| line(&format!("{n}. {}", step.label())));
-    [line(&plan.title)].into_iter().chain(steps).collect()
-}
-
-fn mark_of(is_done: bool) -> &'static str {
-    if is_done { "✓" } else { "✗" }
 }
 
 impl Projection for ChatCompletions {

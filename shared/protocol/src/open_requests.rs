@@ -29,6 +29,11 @@ impl OpenRequests {
         self.0.remove(request);
     }
 
+    /// Returns the open requests, in the order of their ids.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &HumanRequest> {
+        self.0.values()
+    }
+
     pub(crate) fn contains(&self, request: &HumanRequestId) -> bool {
         self.0.contains_key(request)
     }
@@ -80,7 +85,7 @@ pub(crate) fn changeable_parameters(about: &Subject) -> Option<Map<String, Value
 }
 
 /// Returns a request as lines of a list.
-fn request_line(ask: &HumanRequest, language: Language) -> String {
+pub(crate) fn request_line(ask: &HumanRequest, language: Language) -> String {
     match &ask.subject {
         Subject::Call { tool, arguments, .. } if tool == ASK_USER => {
             let questions = parse_questions(arguments);

@@ -10,6 +10,7 @@ mod file;
 mod human;
 mod joyagent;
 mod key;
+mod mcp;
 mod query;
 mod run;
 mod session;
@@ -30,6 +31,9 @@ pub use joyagent::{
     FileListRequest, FileRequest, JoyAgentRequest, UploadRequest,
 };
 pub use key::KeyRequest;
+pub use mcp::{
+    McpAskArguments, McpLookArguments, McpMessageRequest, McpSayArguments, McpStopArguments,
+};
 pub use query::{AiStreamQuery, FollowQuery, NoParameters, PageQuery, RunListQuery};
 pub use run::{
     MessageRequest, PlanRequest, ReviewRequest, ReviewerRequest, RunRequest, StepRequest,

@@ -10,12 +10,13 @@
 //! may exceed the limit.
 
 mod children;
+mod response_end;
 mod waiting_previews;
 mod waiting_progress;
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ use djinn_core::entry::Entry;
 use djinn_core::journal::Record;
 use djinn_protocol::connection::Connection;
 use djinn_protocol::preview::Live;
+pub use response_end::HandOverSignal;
+use response_end::ResponseEnd;
 use tokio::sync::{Notify, mpsc};
 use waiting_previews::WaitingPreviews;
 use waiting_progress::WaitingProgress;
@@ -42,24 +45,13 @@ pub struct ClientStream {
     last_shown_ms: i64,
     end_shown: Option<bool>,
     belongs_to_asker: bool,
-    hand_over_signal: HandOverSignal,
+    end: ResponseEnd,
 }
 
 /// The receiving half: the body of the response, as a stream of SSE frames.
 pub struct ClientBody {
     receiver: mpsc::UnboundedReceiver<String>,
     buffered: Arc<BufferState>,
-}
-
-/// A signal from outside that ends a response with instructions to resume.
-#[derive(Debug, Clone, Default)]
-pub struct HandOverSignal(Arc<AtomicBool>);
-
-impl HandOverSignal {
-    /// Ends the response with instructions to resume, unless the response's own process drives the run.
-    pub fn request_hand_over(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// The sent and unread bytes.
@@ -88,7 +80,7 @@ impl ClientStream {
             last_shown_ms: now_ms,
             end_shown: None,
             belongs_to_asker: true,
-            hand_over_signal: HandOverSignal::default(),
+            end: ResponseEnd::default(),
         };
         (stream, body)
     }
@@ -152,13 +144,24 @@ impl ClientStream {
     /// Returns the signal that ends this response.
     #[must_use]
     pub fn hand_over_signal(&self) -> HandOverSignal {
-        self.hand_over_signal.clone()
+        self.end.signal.clone()
     }
 
-    /// Returns true if the end of this response was requested.
+    /// Ends the response at this time, Unix milliseconds. The run outlives such a response, and is driven elsewhere.
+    pub fn end_at(&mut self, at_ms: i64) {
+        self.end.at_ms = Some(at_ms);
+    }
+
+    /// Returns true if the response has an end of its own; see [`Self::end_at`].
     #[must_use]
-    pub fn is_hand_over_requested(&self) -> bool {
-        self.hand_over_signal.0.load(Ordering::Relaxed)
+    pub fn is_brief(&self) -> bool {
+        self.end.at_ms.is_some()
+    }
+
+    /// Returns true if this response must end before its run.
+    #[must_use]
+    pub fn is_hand_over_requested(&self, now_ms: i64) -> bool {
+        self.end.is_requested(now_ms)
     }
 
     /// Returns when the buffer has room, or the client has left.

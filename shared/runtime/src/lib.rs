@@ -24,6 +24,7 @@ pub mod question;
 pub mod rate_limits;
 mod reconnect;
 pub mod render;
+mod response_capability;
 pub mod serve;
 pub mod settings;
 pub mod shutdown;

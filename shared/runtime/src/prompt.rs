@@ -48,7 +48,8 @@ impl Fragment {
     /// Returns true if the fragment describes a tool, with a section for each parameter.
     #[must_use]
     pub fn describes_tool(&self) -> bool {
-        self.name.starts_with("tool/") && self.en.contains("\n## ")
+        ["tool/", "mcp/"].iter().any(|folder| self.name.starts_with(folder))
+            && self.en.contains("\n## ")
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::port::file::NewFile;
 use crate::port::{RunKey, SessionKey};
+use crate::response_capability::ResponseCapability;
 use crate::text_response::trim_end_marks;
 
 /// The words that continue a run instead of asking a question. These never start a run.
@@ -37,6 +38,8 @@ pub struct UserQuestion {
     /// The text parsed as a response to a human request, by the protocol's own rules. `None` applies the
     /// rules of [`crate::text_response::parse_response`].
     pub parsed_response: Option<Result<HumanResponse, Failure>>,
+    /// The human requests that the text may respond to, as the route grants.
+    pub capability: ResponseCapability,
 }
 
 /// A file attached to a question.

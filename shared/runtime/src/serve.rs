@@ -26,6 +26,7 @@ pub use crate::leased_run::{LeasedRun, ServeContext};
 use crate::port::clock::Clock;
 use crate::port::mailbox::Mail;
 use crate::port::{StoreError, too_large_failure};
+pub use crate::response_capability::ResponseCapability;
 use crate::sleep::wake_runs;
 use crate::world::Ports;
 pub use access::{

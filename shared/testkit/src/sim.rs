@@ -176,6 +176,7 @@ impl Sim {
             choice: serde_json::Value::Null,
             attachments: Vec::new(),
             parsed_response: None,
+            capability: djinn_runtime::serve::ResponseCapability::Everything,
         }
     }
 

@@ -75,9 +75,17 @@ impl Reply {
                 let of_a_page = || Some(code(&self.text)).filter(|code| !code.is_empty());
                 let of_a_page = of_a_page().map(str::to_owned);
                 let error = |name: &str| json["error"][name].as_str().map(str::to_owned);
+                // Of JSON-RPC, and of a tool of the MCP server.
+                let [of_rpc, of_tool] = ["/error/data", "/result/_meta/djinn~1error"];
+                let deep =
+                    [json.pointer(of_rpc), json.pointer(of_tool)].into_iter().flatten().next();
+                let deep = |name: &str| deep?[name].as_str().map(str::to_owned);
                 Told {
-                    code: text("code").or(of_a_page).or_else(|| error("code")),
-                    field: text("field").or_else(|| error("param")),
+                    code: text("code")
+                        .or(of_a_page)
+                        .or_else(|| error("code"))
+                        .or_else(|| deep("code")),
+                    field: text("field").or_else(|| error("param")).or_else(|| deep("field")),
                 }
             }
         }

@@ -40,6 +40,8 @@ const fn case(kinds: &'static [&'static str], path: &'static str, sent: Sent, st
 pub(super) const ROUTES: &[Route] = &[
     ("GET", "/web/health", &[]),
     ("GET", "/web/config", &[]),
+    ("GET", "/.well-known/oauth-protected-resource", &[]),
+    ("GET", "/.well-known/oauth-protected-resource/mcp", &[]),
     ("GET", "/data/allModels", &[]),
     (
         "GET",
@@ -401,6 +403,44 @@ pub(super) const ROUTES: &[Route] = &[
             case(LABELS, "/ai/chat/{id}/stream", Sent::Nothing, 204),
             case(&["run"], "/ai/chat/{id}:0/stream", Sent::Nothing, 404),
             case(SHARE, "/ai/chat/{id}/stream", Sent::Nothing, 404),
+        ],
+    ),
+    (
+        "POST",
+        "/mcp",
+        &[
+            case(
+                LABELS,
+                "/mcp",
+                Sent::Json(
+                    r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "look", "arguments": {"run": "{id}", "wait_s": 0}}}"#,
+                ),
+                200,
+            ),
+            case(
+                LABELS,
+                "/mcp",
+                Sent::Json(
+                    r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "say", "arguments": {"run": "{id}", "text": "Mine"}}}"#,
+                ),
+                200,
+            ),
+            case(
+                LABELS,
+                "/mcp",
+                Sent::Json(
+                    r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "stop", "arguments": {"run": "{id}"}}}"#,
+                ),
+                200,
+            ),
+            case(
+                SHARE,
+                "/mcp",
+                Sent::Json(
+                    r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"question": "Mine?", "session": "{id}"}}}"#,
+                ),
+                200,
+            ),
         ],
     ),
     (

@@ -136,6 +136,7 @@ impl Function {
             choice: serde_json::Value::Null,
             attachments: Vec::new(),
             parsed_response: None,
+            capability: djinn_runtime::serve::ResponseCapability::Everything,
         };
         start_background(&self.executor.ports, question).await.unwrap()
     }

@@ -71,6 +71,7 @@ const ONCE: &[&str] = &[
     // A response ends where the run waits for users; clients that reconnect by themselves would loop forever.
     "ai_sdk::",
     "chat_completions::",
+    "mcp_server::",
     "clarify::",
     "confirm::",
     "fallback::an_account_that_somebody_can_top_up",

@@ -4,6 +4,7 @@ pub(crate) mod ai_sdk;
 mod attachments;
 pub(crate) mod chat_completions;
 pub(crate) mod data_question;
+pub(crate) mod mcp;
 mod question_members;
 mod session_file;
 
@@ -21,11 +22,9 @@ use djinn_protocol::body::AcceptedBody;
 use djinn_protocol::request::{
     HumanSettingsRequest, JoyAgentRequest, NoParameters, ReviewRequest, RunRequest,
 };
-use djinn_runtime::port::alarm::Invoker;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
-use djinn_runtime::serve::{LoadedRun, Permission, start_background};
-use djinn_runtime::sleep::set_alarm_in_time;
+use djinn_runtime::serve::{LoadedRun, Permission, ResponseCapability};
 use djinn_runtime::texts::{ATTACHMENTS, QUESTION, check_bounds};
 use djinn_runtime::world::Ports;
 use serde::de::DeserializeOwned;
@@ -37,6 +36,7 @@ use crate::access::require_access;
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, IGNORED, REQUEST_ID, RUN_ID, add_id_headers};
 use crate::body::{JsonMembers, parse_id};
+use crate::detached_run::start_detached;
 use crate::human_settings_change::HumanSettingsChange;
 use crate::identity::Caller;
 use crate::mode_choice::{
@@ -89,7 +89,8 @@ async fn stream_joyagent<P: AgentPorts>(
         } else {
             QuestionMembers::of_joyagent(request)
         };
-        let question = reader.read_question(fields, &unknown).await?;
+        let mut question = reader.read_question(fields, &unknown).await?;
+        question.capability = ResponseCapability::Everything;
         stream_question(agent, parts, StreamRequest { question, protocol, previews }).await
     };
     let response = response.await;
@@ -109,7 +110,8 @@ pub(crate) async fn start_run<P: AgentPorts>(
     let response = async {
         let (request, unknown) = reader.parse_request::<RunRequest>(members)?;
         let fields = QuestionMembers::of_run(request);
-        let question = reader.read_question(fields, &unknown).await?;
+        let mut question = reader.read_question(fields, &unknown).await?;
+        question.capability = ResponseCapability::Everything;
         if accepts_stream(&parts.headers) {
             let ask = StreamRequest { question, protocol: StreamProtocol::Native, previews: true };
             return stream_question(&agent, &parts, ask).await;
@@ -130,16 +132,8 @@ async fn start_without_client<P: AgentPorts>(
     question: UserQuestion,
     facts: &mut QuestionFacts,
 ) -> Result<RunId, ApiError> {
-    let key = start_background(&agent.ports, question).await?;
+    let key = start_detached(agent, question).await?;
     facts.run = Some(key.run.clone());
-    // An invocation may get lost, and then only the alarm would start this run.
-    if let Err(error) = set_alarm_in_time(&agent.ports, &key).await {
-        tracing::warn!(%error, run_id = %key.run, "alarm not made: its driver tries again");
-    }
-    if let Err(error) = agent.ports.invoker().kick_run(&key, 0).await {
-        tracing::error!(%error, run_id = %key.run, "run not kicked");
-        return Err(ErrorCode::StoreUnavailable.into());
-    }
     Ok(key.run)
 }
 
@@ -207,7 +201,8 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
         Ok((request?, unknown))
     }
 
-    /// Reads the question, which differs between endpoints only in field names.
+    /// Reads the question, which differs between endpoints only in field names. Its text responds to no human
+    /// request unless the endpoint grants a capability.
     async fn read_question(
         &mut self,
         fields: QuestionMembers,
@@ -226,7 +221,7 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
             ApiError::from(Failure::new(ErrorCode::QueryMissing, name).with_field(name))
         })?;
         let is_joyagent = *names == FieldNames::JoyAgent;
-        let is_lenient = *names != FieldNames::Native;
+        let is_lenient = !matches!(names, FieldNames::Native | FieldNames::Mcp);
         let style = fields.request.output_style;
         let output_style = style.as_deref().and_then(OutputStyle::parse);
         let style_name = names.translate("output_style");
@@ -262,6 +257,7 @@ impl<'a, P: AgentPorts> QuestionReader<'a, P> {
             choice: Value::Null,
             attachments: read_files.attachments,
             parsed_response: None,
+            capability: ResponseCapability::default(),
         };
         question.spec.arguments.clone_from(arguments.as_map());
         check_bounds(&mut question)?;

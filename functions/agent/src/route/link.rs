@@ -20,8 +20,8 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::{RunKey, UserKey};
 use djinn_runtime::serve::{
-    HumanRequestState, HumanRequestView, LoadedRun, describe_request, set_user_key, store_failure,
-    submit_response,
+    HumanRequestState, HumanRequestView, LoadedRun, ResponseCapability, describe_request,
+    set_user_key, store_failure, submit_response,
 };
 use djinn_runtime::world::Ports;
 
@@ -83,7 +83,8 @@ pub(crate) async fn respond_by_link<P: Ports>(
         Ok((human_response, comment)) => {
             let word = human_response.as_str();
             let record = target.response_record(human_response, comment);
-            submit_response(&agent.ports.refresh().await, &mut target.run, record)
+            let ports = agent.ports.refresh().await;
+            submit_response(&ports, &mut target.run, record, ResponseCapability::Everything)
                 .await
                 .map(|status| (status, word))
         }

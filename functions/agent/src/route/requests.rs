@@ -13,7 +13,7 @@ use djinn_protocol::event::PublicHumanRequest;
 use djinn_protocol::request::{NoParameters, ResponseRequest};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{
-    LoadedRun, ResponseStatus, list_requests, submit_response, tool_schema,
+    LoadedRun, ResponseCapability, ResponseStatus, list_requests, submit_response, tool_schema,
 };
 use djinn_runtime::text_response::TextResponse;
 use djinn_runtime::texts::check_bounds;
@@ -97,7 +97,8 @@ async fn submit_to_run<P: Ports>(
 ) -> ReplyResult {
     let request = record.request.to_string();
     let response = record.answer.as_str();
-    let (status, state) = submit_record(agent, run, record).await?;
+    let capability = ResponseCapability::Everything;
+    let (status, state) = submit_record(agent, run, record, capability).await?;
     let run = &run.key().run;
     let body = ResponseBody { run: run.to_string(), request, response, state };
     Ok(JsonReply::json(&body)?.with_status(status).about_run(run))
@@ -180,10 +181,11 @@ pub(super) async fn submit_record<P: Ports>(
     agent: &Agent<P>,
     run: &mut LoadedRun,
     record: ResponseRecord,
+    capability: ResponseCapability,
 ) -> Result<(StatusCode, ResponseState), ApiError> {
     let to_error = |failure: Failure| member_error(failure, "parameters");
-    let status =
-        submit_response(&agent.ports.refresh().await, run, record).await.map_err(to_error)?;
+    let ports = agent.ports.refresh().await;
+    let status = submit_response(&ports, run, record, capability).await.map_err(to_error)?;
     Ok(match status {
         ResponseStatus::Accepted => (StatusCode::OK, ResponseState::Taken),
         ResponseStatus::Pending => (StatusCode::ACCEPTED, ResponseState::Waiting),

@@ -18,6 +18,7 @@ mod client;
 mod early;
 mod killed;
 mod lanes;
+mod mcp;
 mod page;
 mod projection;
 mod report;

@@ -228,4 +228,16 @@ fragments! {
     ANSWER = "conversation/answer", 200_000;
     /// An exchange of another user of the session.
     OF_ANOTHER = "conversation/of_another", 300_000;
+    /// The description of Djinn as a server of MCP.
+    MCP_INSTRUCTIONS = "mcp/instructions", 2_000;
+    /// The description of the server's tool `ask`.
+    MCP_ASK = "mcp/ask", 2_000;
+    /// The description of the server's tool `look`.
+    MCP_LOOK = "mcp/look", 1_000;
+    /// The description of the server's tool `say`.
+    MCP_SAY = "mcp/say", 1_000;
+    /// The description of the server's tool `stop`.
+    MCP_STOP = "mcp/stop", 1_000;
+    /// The state of a run without an answer.
+    MCP_STATE = "mcp/state", 100_000;
 }

@@ -9,7 +9,7 @@ use djinn_core::id::{HumanRequestId, UserId};
 use djinn_core::journal::Record;
 
 use super::human_request::submit_response;
-use super::{LoadedRun, store_failure};
+use super::{LoadedRun, ResponseCapability, store_failure};
 use crate::question::is_continue;
 use crate::text_response::{TextResponse, parse_response};
 use crate::world::Ports;
@@ -24,6 +24,8 @@ pub(super) struct ChatMessage<'a> {
     pub(super) text: &'a str,
     /// The message parsed as a response, if already parsed.
     pub(super) parsed_response: Option<&'a Result<HumanResponse, Failure>>,
+    /// The requests that the message may respond to.
+    pub(super) capability: ResponseCapability,
 }
 
 /// The result of a chat message.
@@ -36,7 +38,7 @@ pub(super) struct ChatResult {
 }
 
 /// Responds to all pending requests of a run with one message. `continue` resumes interrupted or over-budget
-/// work, and decides nothing else.
+/// work, and decides nothing else. Without the capability for all of these requests, no request is answered.
 ///
 /// # Errors
 /// Returns the errors of [`submit_response`], except those about closed requests. Returns `invalid_field` for
@@ -79,6 +81,7 @@ pub(super) async fn submit_chat_response<P: Ports>(
     if requests.is_empty() {
         return Ok(ChatResult { is_response: false, request_record });
     }
+    words.capability.require(&run.key().run, &requests)?;
     let responses = parse_responses(&requests, &words)?;
     for (request, answer) in requests.iter().zip(responses) {
         let response = ResponseRecord {
@@ -90,7 +93,7 @@ pub(super) async fn submit_chat_response<P: Ports>(
             digest: Some(request.digest.clone()),
             via: None,
         };
-        match submit_response(ports, run, response).await {
+        match submit_response(ports, run, response, words.capability).await {
             // Another response was first, or an earlier response closed the request.
             Err(failure) if is_request_closed(failure.code) => {}
             Err(failure) => return Err(failure),

@@ -12,6 +12,7 @@ use crate::leased_run::{LeasedRun, ServeContext, take_over};
 use crate::live_reader::{ChildrenAtWork, LiveReader};
 use crate::mailbox::read_mailbox;
 use crate::pages::{JournalPages, read_journal};
+use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta};
 use crate::port::live::LiveLog;
@@ -61,7 +62,7 @@ pub(super) async fn follow_run<P: Ports>(
         let now_ms = ports.clock().now_ms();
         let out_of_time = serving.deadline.left_ms(now_ms) == Some(0);
         let out_of_time = out_of_time || ports.shutdown().is_requested();
-        let has_to_end = out_of_time || follower.client.is_hand_over_requested();
+        let has_to_end = out_of_time || follower.client.is_hand_over_requested(now_ms);
         if has_to_end || follower.failures > MAX_FAILURES {
             follower.client.hand_over(now_ms);
             return FollowEnd::Ended;
@@ -173,6 +174,18 @@ impl<P: Ports> Follower<'_, P> {
                 let ends_at_ms = self.started_ms.saturating_add(to_millis(MIN_STREAM));
                 ports.clock().sleep_until(ends_at_ms).await;
                 self.client.hand_over_for(Some(PAUSED), ports.clock().now_ms());
+                Ok(None)
+            }
+            Some(meta)
+                if self.client.is_brief()
+                    && !meta.status.has_ended()
+                    && !meta.is_driven(now_ms) =>
+            {
+                // The driver of a new run may be on its way.
+                let patience_ms = to_millis(ports.settings().mailbox_every);
+                if now_ms.saturating_sub(self.started_ms) >= patience_ms {
+                    ports.invoker().kick_run(key, 0).await?;
+                }
                 Ok(None)
             }
             Some(meta) if !meta.status.has_ended() && !meta.is_driven(now_ms) => {

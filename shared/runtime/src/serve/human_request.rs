@@ -9,7 +9,7 @@ use djinn_core::settings::RunSettings;
 use djinn_messages::Wording;
 use serde_json::{Map, Value};
 
-use super::{LoadedRun, store_failure};
+use super::{LoadedRun, ResponseCapability, store_failure};
 use crate::port::checker::ContentOwner;
 use crate::port::mailbox::Mail;
 use crate::port::tool::ToolAudience;
@@ -54,17 +54,20 @@ pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Optio
 /// Submits a response to a request. `response.id` must be unique for each response.
 ///
 /// # Errors
-/// Returns `request_not_found` with the pending requests, `request_resolved` with the user of the first
+/// Returns `session_busy` if the capability does not allow this response. Returns `request_not_found` with the pending requests, `request_resolved` with the user of the first
 /// response, or `request_stale`. Returns `invalid_field` for arguments that break their tool's schema. Returns
 /// `store_unavailable`, or an error of [`crate::content::ContentPolicy::screen_input`].
 pub async fn submit_response<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
     mut response: ResponseRecord,
+    capability: ResponseCapability,
 ) -> Result<ResponseStatus, Failure> {
     check_bounds(&mut response)?;
+    let run_id = run.key().run.clone();
     let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
     let requests = find_requests(journal.run(), &response)?;
+    capability.require(&run_id, &requests)?;
     let settings = journal.run().spec().settings.clone();
     let audience = ToolAudience::of(journal.run().spec());
     if let Some(end_status) = run.ended_status() {

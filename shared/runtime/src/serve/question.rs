@@ -14,7 +14,7 @@ use message_class::{MessageClass, MessageForm, classify};
 use new_run::{RunCreation, create_run};
 
 use super::chat_response::{ChatMessage, ChatResult, submit_chat_response};
-use super::{LoadedRun, store_failure};
+use super::{LoadedRun, ResponseCapability, store_failure};
 use crate::leased_run::LeasedRun;
 use crate::port::RunKey;
 use crate::port::checker::ContentOwner;
@@ -145,6 +145,7 @@ impl<'a, P: Ports> IncomingQuestion<'a, P> {
         let form = MessageForm {
             is_continue: self.question.is_continue(),
             has_files: !self.question.attachments.is_empty(),
+            may_respond: self.question.capability != ResponseCapability::Nothing,
         };
         match classify(runs, form) {
             MessageClass::Start => self.prepare_start().await,
@@ -181,6 +182,7 @@ impl<'a, P: Ports> IncomingQuestion<'a, P> {
             id: self.question.spec.request.as_str(),
             text: &self.question.spec.question,
             parsed_response: self.question.parsed_response.as_ref(),
+            capability: self.question.capability,
         };
         let ChatResult { is_response, request_record } =
             submit_chat_response(self.ports, &mut run, message).await?;

@@ -7,7 +7,7 @@ use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 
 use super::chat_response::{ChatMessage, submit_chat_response};
-use super::{LoadedRun, store_failure};
+use super::{LoadedRun, ResponseCapability, store_failure};
 use crate::port::checker::ContentOwner;
 use crate::port::mailbox::Mail;
 use crate::question::is_continue;
@@ -49,12 +49,14 @@ pub enum PlanEditStatus {
 /// Sends a message to an active run. `continue` resumes interrupted work, if any.
 ///
 /// # Errors
-/// Returns `run_ended` if no further turn would read the message. Returns `store_unavailable`, or an error of
+/// Returns `run_ended` if no further turn would read the message, and `session_busy` for a `continue` that the
+/// capability does not allow. Returns `store_unavailable`, or an error of
 /// [`crate::content::ContentPolicy::screen_input`].
 pub async fn send_message<P: Ports>(
     ports: &P,
     run: &mut LoadedRun,
     mut user_message: UserMessage,
+    capability: ResponseCapability,
 ) -> Result<MessageStatus, Failure> {
     check_bounds(&mut user_message)?;
     if is_continue(&user_message.text) {
@@ -63,6 +65,7 @@ pub async fn send_message<P: Ports>(
             id: &user_message.id,
             text: &user_message.text,
             parsed_response: None,
+            capability,
         };
         if submit_chat_response(ports, run, words).await?.is_response {
             return Ok(MessageStatus::Resumed);

@@ -22,6 +22,7 @@ impl HasTexts for UserQuestion {
             attachments,
             // Parsed from the text; a response is checked as a `ResponseRecord`.
             parsed_response: _,
+            capability: _,
         } = self;
         let RunSpec {
             // Short labels of letters and digits, chosen by machines and shown to no model.

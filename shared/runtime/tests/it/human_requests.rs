@@ -11,7 +11,8 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{
     HumanRequest, HumanResponse, HumanSettings, ResponseRecord, TimeoutAction,
 };
-use djinn_core::id::{ChildId, HumanRequestId, UserId};
+use djinn_core::id::{ChildId, HumanRequestId, RequestId, UserId};
+use djinn_core::input::UserMessage;
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::EffectClass;
@@ -20,7 +21,8 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::serve::{
-    LoadedRun, ResponseStatus, list_requests, request_stop, submit_response,
+    LoadedRun, ResponseCapability, ResponseStatus, list_requests, request_stop, send_message,
+    start_background, submit_response,
 };
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
@@ -161,7 +163,39 @@ async fn submitted(
     answered: ResponseRecord,
 ) -> Result<ResponseStatus, Failure> {
     let mut run = LoadedRun::load(ports, key).await?;
-    submit_response(ports, &mut run, answered).await
+    submit_response(ports, &mut run, answered, ResponseCapability::Everything).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn route_without_the_capability_decides_no_approval_in_any_way() {
+    let (sim, key) = waiting(&Ledger::default(), settings(0)).await;
+    let request = asked(&sim, &key).await;
+    for capability in [ResponseCapability::Nothing, ResponseCapability::Questions] {
+        let mut codes = Vec::new();
+        let response =
+            ResponseRecord { request: request.id.clone(), ..answered("a", HumanResponse::Confirm) };
+        let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+        let submitted = submit_response(&sim.ports, &mut run, response, capability).await;
+        codes.push(submitted.err().map(|error| error.code));
+        for text in ["confirm", "Do it now.", "continue"] {
+            let mut question = sim.make_question(settings(0));
+            question.spec.request = RequestId::new("other").unwrap();
+            question.spec.question = text.to_owned();
+            question.capability = capability;
+            codes.push(start_background(&sim.ports, question).await.err().map(|error| error.code));
+        }
+        // With any capability, `continue` shows the run, and decides nothing about an approval.
+        let of_continue =
+            (capability == ResponseCapability::Nothing).then_some(ErrorCode::SessionBusy);
+        let busy = Some(ErrorCode::SessionBusy);
+        assert_eq!(codes, [busy, busy, busy, of_continue], "{capability:?}");
+        // An approval is no interruption, so `continue` is a message like any other.
+        let by = UserId::new("u").unwrap();
+        let message =
+            UserMessage { id: format!("{capability:?}"), by, text: "continue".to_owned() };
+        let _ = send_message(&sim.ports, &mut run, message, capability).await;
+        assert_eq!(asked(&sim, &key).await.id, request.id, "{capability:?}");
+    }
 }
 
 fn answered(id: &str, answer: HumanResponse) -> ResponseRecord {

@@ -20,10 +20,10 @@ use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::tool::{BoxFuture, Toolbox};
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{
-    LoadedRun, MessageStatus, PlanEditStatus, ReplayFrom, ResponseStatus, ServeContext,
-    SnapshotState, StartResult, authorize_run, describe_request, describe_run, list_requests,
-    load_audit, replay_run, request_stop, send_message, send_plan_edit, serve_client,
-    start_background, start_streaming, submit_response,
+    LoadedRun, MessageStatus, PlanEditStatus, ReplayFrom, ResponseCapability, ResponseStatus,
+    ServeContext, SnapshotState, StartResult, authorize_run, describe_request, describe_run,
+    list_requests, load_audit, replay_run, request_stop, send_message, send_plan_edit,
+    serve_client, start_background, start_streaming, submit_response,
 };
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{MemoryStore, OpKind};
@@ -33,6 +33,8 @@ use djinn_testkit::story::StoryModel;
 use serde_json::json;
 
 use crate::{market, story};
+
+const EVERYTHING: ResponseCapability = ResponseCapability::Everything;
 
 /// Where a run stands when it is asked about.
 #[derive(Debug, Clone, Copy)]
@@ -125,7 +127,8 @@ impl Request {
     async fn respond(self) {
         let mut run = self.authorize().await;
         let asked = list_requests(&self.ports, &mut run).await.unwrap().remove(0);
-        let given = submit_response(&self.ports, &mut run, self.response_to(asked.id)).await;
+        let response = self.response_to(asked.id);
+        let given = submit_response(&self.ports, &mut run, response, EVERYTHING).await;
         assert_eq!(given, Ok(ResponseStatus::Accepted));
     }
 
@@ -135,7 +138,7 @@ impl Request {
         let asked = HumanRequestId::new("t2.c1").unwrap();
         describe_request(&self.ports, &mut run, &asked, "").await.unwrap();
         let response = self.response_to(asked.clone());
-        if responds && submit_response(&self.ports, &mut run, response).await.is_err() {
+        if responds && submit_response(&self.ports, &mut run, response, EVERYTHING).await.is_err() {
             describe_request(&self.ports, &mut run, &asked, "").await.unwrap();
         }
     }
@@ -144,7 +147,7 @@ impl Request {
         let mut run = self.authorize().await;
         let by = self.question.spec.user.clone();
         let said = UserMessage { id: "m".to_owned(), by, text: text.to_owned() };
-        send_message(&self.ports, &mut run, said).await.unwrap()
+        send_message(&self.ports, &mut run, said, EVERYTHING).await.unwrap()
     }
 
     async fn edit_plan(self) {

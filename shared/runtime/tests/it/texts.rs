@@ -92,6 +92,7 @@ fn question() -> UserQuestion {
             b"a,b".to_vec(),
         )],
         parsed_response: Some(Ok(HumanResponse::Say { text: "mk-question".to_owned() })),
+        capability: djinn_runtime::serve::ResponseCapability::Everything,
     }
 }
 

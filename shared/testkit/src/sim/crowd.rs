@@ -14,7 +14,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::serve::{
-    LoadedRun, ResponseStatus, list_requests, send_message, submit_response,
+    LoadedRun, ResponseCapability, ResponseStatus, list_requests, send_message, submit_response,
 };
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -295,7 +295,9 @@ async fn send_response(ports: &SimWorld, key: &RunKey, crowd: &Crowd, plan: Plan
             via: None,
         };
         let outcome = match LoadedRun::load(ports, key).await {
-            Ok(mut run) => submit_response(ports, &mut run, response).await,
+            Ok(mut run) => {
+                submit_response(ports, &mut run, response, ResponseCapability::Everything).await
+            }
             Err(failure) => Err(failure),
         };
         let PlannedResponse { answer, request, id, by, .. } = plan.clone();
@@ -313,6 +315,6 @@ async fn send_continue(ports: &SimWorld, key: &RunKey, id: String) {
     {
         // A person without a result tries again later.
         let message = UserMessage { id, by, text: "continue".to_owned() };
-        let _ = send_message(ports, &mut run, message).await;
+        let _ = send_message(ports, &mut run, message, ResponseCapability::Everything).await;
     }
 }

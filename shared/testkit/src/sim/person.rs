@@ -3,7 +3,7 @@
 use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord};
 use djinn_core::id::UserId;
 use djinn_runtime::port::RunKey;
-use djinn_runtime::serve::{LoadedRun, list_requests, submit_response};
+use djinn_runtime::serve::{LoadedRun, ResponseCapability, list_requests, submit_response};
 
 use super::Sim;
 
@@ -34,7 +34,8 @@ impl Sim {
         self.spawn_process(process, async move {
             let Ok(mut run) = LoadedRun::load(&ports, &serving.key).await else { return };
             // A late response is ignored; the person visits again.
-            let _ = submit_response(&ports, &mut run, response).await;
+            let _ =
+                submit_response(&ports, &mut run, response, ResponseCapability::Everything).await;
         });
     }
 }

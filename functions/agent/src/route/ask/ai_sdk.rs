@@ -13,7 +13,7 @@ use djinn_protocol::request::{
 };
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
-use djinn_runtime::serve::{AccessLevel, LoadedRun, Permission};
+use djinn_runtime::serve::{AccessLevel, LoadedRun, Permission, ResponseCapability};
 use serde_json::Value;
 
 use super::question_members::{FieldNames, QuestionMembers};
@@ -77,7 +77,8 @@ pub(crate) async fn answer_ai_chat<P: AgentPorts>(
         let session = session_name(&chat.unwrap_or_default());
         reader.facts.request = Some(request_id(&session, &last, &request)?);
         let fields = QuestionMembers::of_run(read_question(&last, request, session, &path)?);
-        let question = reader.read_question(fields, &unknown).await?;
+        let mut question = reader.read_question(fields, &unknown).await?;
+        question.capability = ResponseCapability::Everything;
         let stream = AiStream { reconnects, is_repeat: false, message: AiMessage::New };
         let protocol = StreamProtocol::AiSdk(stream);
         stream_question(agent, &parts, StreamRequest { question, protocol, previews: true }).await
@@ -159,7 +160,7 @@ async fn continue_answer<P: AgentPorts>(
             digest: None,
             via: None,
         };
-        match submit_record(agent, &mut run, response).await {
+        match submit_record(agent, &mut run, response, ResponseCapability::Everything).await {
             // The stream shows the response that was first.
             Err(error) if error.failure.code == ErrorCode::RequestResolved => {}
             Err(error) => return Err(error.with_field(path.clone())),

@@ -17,7 +17,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::catalog::Catalog as _;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::question::UserQuestion;
-use djinn_runtime::serve::LoadedRun;
+use djinn_runtime::serve::{LoadedRun, ResponseCapability};
 use djinn_runtime::texts::MAX_HISTORY_TEXT;
 use djinn_runtime::world::Ports;
 use serde_json::Value;
@@ -86,6 +86,7 @@ pub(crate) async fn complete_chat<P: AgentPorts>(
         let question = reader.read_question(fields, &unknown).await?;
         let history = has_own_history.then_some(history);
         let mut question = UserQuestion { history, ..question };
+        question.capability = ResponseCapability::Everything;
         question.spec.is_unlisted = !is_listed;
         let protocol = StreamProtocol::ChatCompletions(ChatOptions { model, form });
         stream_question(agent, &parts, StreamRequest { question, protocol, previews: is_stream })
@@ -112,7 +113,7 @@ fn model_name(mode: &AgentSpec) -> String {
     format!("{MODEL}-{}", mode.name.replace('_', "-"))
 }
 
-fn needs_only_question(mode: &AgentSpec) -> bool {
+pub(super) fn needs_only_question(mode: &AgentSpec) -> bool {
     let required = mode.parameters.get("required").and_then(Value::as_array);
     required.into_iter().flatten().all(|name| name == TASK_ARGUMENT)
 }

@@ -20,6 +20,8 @@ pub(super) enum FieldNames {
     AiSdk,
     /// The names of JoyAgent's data page.
     JoyAgentData,
+    /// The names of the arguments of MCP's tools.
+    Mcp,
 }
 
 impl FieldNames {
@@ -44,6 +46,8 @@ impl FieldNames {
             (Self::JoyAgentData, QUESTION) => "content",
             (Self::JoyAgentData, "request_id") => "traceId",
             (Self::JoyAgentData, name) => name,
+            (Self::Mcp, "session_id") => "session",
+            (Self::Mcp, name) => name,
         }
     }
 

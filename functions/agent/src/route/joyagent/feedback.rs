@@ -11,7 +11,7 @@ use djinn_protocol::body::{FeedbackBody, FeedbackReceipt, PendingBody};
 use djinn_protocol::request::{FeedbackRequest, FeedbackWords};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
-use djinn_runtime::serve::{LoadedRun, Permission, list_requests};
+use djinn_runtime::serve::{LoadedRun, Permission, ResponseCapability, list_requests};
 use djinn_runtime::text_response::TextResponse;
 use djinn_runtime::world::Ports;
 
@@ -79,7 +79,8 @@ async fn submit_feedback<P: Ports>(
 ) -> ReplyResult {
     let feedback_id = record.request.to_string();
     let answer = record.answer.as_str();
-    let (status, state) = submit_record(agent, run, record).await.map_err(rename_field)?;
+    let submission = submit_record(agent, run, record, ResponseCapability::Everything).await;
+    let (status, state) = submission.map_err(rename_field)?;
     let run = &run.key().run;
     let data = FeedbackReceipt { feedback_id, answer, state, run: run.to_string() };
     let body = FeedbackBody { success: true, message: "Feedback received", data };

@@ -11,7 +11,9 @@ use djinn_protocol::body::{
 };
 use djinn_protocol::event::PublicPlan;
 use djinn_protocol::request::{MessageRequest, NoParameters, PlanRequest, WholeNumber};
-use djinn_runtime::serve::{MessageStatus, PlanEditStatus, send_message, send_plan_edit};
+use djinn_runtime::serve::{
+    MessageStatus, PlanEditStatus, ResponseCapability, send_message, send_plan_edit,
+};
 use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
 
@@ -40,7 +42,8 @@ pub(crate) async fn post_message<P: Ports>(
     let mut message = UserMessage { id, by: caller.user.clone(), text };
     check_bounds(&mut message)?;
     let mut run = find_own_run(&agent, &caller, &run).await?;
-    let result = send_message(&agent.ports.refresh().await, &mut run, message).await;
+    let ports = agent.ports.refresh().await;
+    let result = send_message(&ports, &mut run, message, ResponseCapability::Everything).await;
     let (status, state) = match result.map_err(|failure| member_error(failure, "text"))? {
         MessageStatus::Accepted => (StatusCode::OK, MessageState::Taken),
         MessageStatus::Resumed => (StatusCode::OK, MessageState::GoesOn),

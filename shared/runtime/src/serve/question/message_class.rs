@@ -42,18 +42,22 @@ pub(super) struct MessageForm {
     pub(super) is_continue: bool,
     /// True for a message with attached files, which is no response: the files would be lost.
     pub(super) has_files: bool,
+    /// True if the route may respond to requests. Otherwise a run of the same user is like another user's.
+    pub(super) may_respond: bool,
 }
 
 /// Returns the class of a message.
 pub(super) fn classify(runs: SessionRuns, message: MessageForm) -> MessageClass {
-    let MessageForm { is_continue, has_files } = message;
+    let MessageForm { is_continue, has_files, may_respond } = message;
     match runs.active {
         _ if runs.is_repeat => MessageClass::Join,
         None if is_continue => MessageClass::ReplayEnd,
         None => MessageClass::Start,
         Some(_) if has_files => MessageClass::Busy,
-        Some(ActiveRun { is_own: true, .. }) if is_continue => MessageClass::Continue,
-        Some(ActiveRun { is_own: true, .. }) => MessageClass::Respond,
+        Some(ActiveRun { is_own: true, .. }) if may_respond && is_continue => {
+            MessageClass::Continue
+        }
+        Some(ActiveRun { is_own: true, .. }) if may_respond => MessageClass::Respond,
         Some(ActiveRun { has_ended: true, .. }) if is_continue => MessageClass::ReplayEnd,
         Some(_) if is_continue => MessageClass::Busy,
         Some(_) => MessageClass::Start,
@@ -78,11 +82,23 @@ mod tests {
             (active(false, true), [Start, Busy, ReplayEnd, Busy]),
         ] {
             for ((is_continue, has_files), class) in forms.into_iter().zip(classes) {
-                let message = MessageForm { is_continue, has_files };
+                let message = MessageForm { is_continue, has_files, may_respond: true };
                 let runs = SessionRuns { is_repeat: false, active };
                 assert_eq!(classify(runs, message), class, "{runs:?}, {message:?}");
                 let runs = SessionRuns { is_repeat: true, active };
                 assert_eq!(classify(runs, message), Join, "{runs:?}, {message:?}");
+                // Without a capability, the user's own run is like another's.
+                let other = active.map(|run| ActiveRun { is_own: false, ..run });
+                let (own, others) = (
+                    SessionRuns { is_repeat: false, active },
+                    SessionRuns { is_repeat: false, active: other },
+                );
+                let message = MessageForm { may_respond: false, ..message };
+                assert_eq!(
+                    classify(own, message),
+                    classify(others, message),
+                    "{own:?}, {message:?}"
+                );
             }
         }
     }
