@@ -161,13 +161,6 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def publish(s3, bucket, files):
-    """Publishes the texts of a configuration folder, its manifest last."""
-    listed = [{"name": name, "sha256": hashlib.sha256(text.encode()).hexdigest()} for name, text in files.items()]
-    for name, text in {**files, "manifest.json": json.dumps({"files": listed})}.items():
-        s3.put_object(Bucket=bucket, Key=f"config/{name}", Body=text)
-
-
 def main(folder, programs, key, holder):
     folder, programs = Path(folder).resolve(), Path(programs).resolve()
     endpoint = (folder / "endpoint").read_text()
