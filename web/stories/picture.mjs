@@ -9,6 +9,8 @@ import { System } from "./system.mjs";
 const SIZE = { width: 1320, height: 900 };
 /** The quality of WebP, in percent. */
 const QUALITY = 82;
+/** The most bytes of the picture, to keep README small. */
+const MOST = 150_000;
 
 const browser = await startBrowser();
 if (!browser) throw new Error("no Chromium runs on this machine: set CHROME to an installed Chrome");
@@ -29,8 +31,10 @@ try {
   await page.evaluate(() => document.activeElement.blur());
   const session = await context.newCDPSession(page);
   const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });
-  writeFileSync(process.argv[2], Buffer.from(data, "base64"));
-  if (process.argv[3]) await page.screenshot({ path: process.argv[3] });
+  const picture = Buffer.from(data, "base64");
+  if (picture.length > MOST) throw new Error(`the picture has ${picture.length} bytes, and ${MOST} are the most`);
+  writeFileSync(process.argv[2], picture);
+  console.log(`${process.argv[2]}: ${picture.length} bytes`);
 } finally {
   await browser.close();
   await system.close();

@@ -30,6 +30,9 @@ export const newestRun = (state: PageState): Run | null => newestTurn(conversati
 export const isActive = (turn: Turn | null): boolean =>
   turn?.status === "queued" || turn?.status === "running" || turn?.status === "paused" || turn?.status === "sending";
 
+/** False for a reader of a shared conversation, whose turn it never is. */
+export const canDecide = (state: PageState): boolean => conversationOf(state)?.canWrite ?? true;
+
 /** The open requests of the newest run, oldest first. */
 export function openRequests(run: Run | null): readonly string[] {
   if (!run) return [];

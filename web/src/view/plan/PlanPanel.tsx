@@ -6,6 +6,7 @@ import { laneOfStep, lastLine, openRequestsBelow, totalsBelow } from "../lanes";
 import { Mark, type MarkKind } from "../parts/Mark";
 import parts from "../parts/parts.module.css";
 import { useServerNow } from "../parts/time";
+import { canDecide, usePage } from "../store";
 import styles from "./plan.module.css";
 import { layersOf } from "./steps";
 
@@ -91,8 +92,11 @@ function stateWords(step: PlanStep, run: Run, words: Words): string {
 const StepCard = memo(function StepCard({ run, step, onOpenLane }: PlanPanelProps & { step: PlanStep }): ReactNode {
   const words = useWords();
   const lane = laneOfStep(run, step.id);
-  const isAsking = lane !== null && lane.endedAtMs === null && openRequestsBelow(run, lane.path).length > 0;
-  const isRunning = lane !== null && lane.endedAtMs === null && run.end === null;
+  const isMine = usePage(canDecide);
+  const isWaiting = lane !== null && lane.endedAtMs === null && openRequestsBelow(run, lane.path).length > 0;
+  const isAsking = isMine && isWaiting;
+  // A clock stands still while its agent waits.
+  const isRunning = lane !== null && lane.endedAtMs === null && run.end === null && !isWaiting;
   const now = useServerNow(isRunning);
   const mark = markOf(step, lane, isAsking, run.end !== null);
   const totals = lane ? totalsBelow(run, lane.path) : null;
@@ -118,7 +122,7 @@ const StepCard = memo(function StepCard({ run, step, onOpenLane }: PlanPanelProp
           ) : (
             <span>{stateWords(step, run, words)}</span>
           )}
-          {lane ? (
+          {lane && step.status !== "not_started" ? (
             <span>{formatClock((lane.endedAtMs ?? (isRunning ? now : run.lastEventAtMs)) - lane.startedAtMs)}</span>
           ) : null}
           {totals && totals.tokens > 0 ? <span>{formatTokens(totals.tokens)}</span> : null}

@@ -8,7 +8,7 @@ import { ErrorBox } from "../parts/ErrorBox";
 import { Mark } from "../parts/Mark";
 import parts from "../parts/parts.module.css";
 import { useServerNow } from "../parts/time";
-import { conversationOf, useActions, usePage } from "../store";
+import { canDecide, useActions, usePage } from "../store";
 import { useArmed } from "./armed";
 import { CardBody } from "./CardBody";
 import { useCardEdit } from "./edits";
@@ -50,7 +50,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   const setIsSaying = (next: boolean): void => setEdit({ isSaying: next });
   const setSaid = (text: string): void => setEdit({ said: text });
   const isChanged = original !== null && kind !== "ask" && !isSame(value, original);
-  const canDecide = usePage((page) => conversationOf(page)?.canWrite ?? true);
+  const isMine = usePage(canDecide);
   const isSending = progress !== null && progress.error === null;
   // The names of agents and tools may come from a model.
   const title = titleOf(request, kind, laneName(run, state.path, words), words);
@@ -80,13 +80,13 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   return (
     <section
       ref={place}
-      className={canDecide ? styles.card : `${styles.card} ${styles.others}`}
+      className={isMine ? styles.card : `${styles.card} ${styles.others}`}
       aria-labelledby={titleId}
       data-request={request.id}
       tabIndex={-1}
     >
       <h3 id={titleId} className={styles.title}>
-        <Mark kind={canDecide ? "ask" : "open"} label={words.rail.markWaiting} />
+        <Mark kind={isMine ? "ask" : "open"} label={words.rail.markWaiting} />
         <span>{title}</span>
       </h3>
       <Hidden text={title} />
@@ -96,8 +96,8 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
           <Hidden text={state.reasoning} />
         </div>
       ) : null}
-      <fieldset className={styles.body} disabled={!canDecide}>
-        {needed && canDecide ? (
+      <fieldset className={styles.body} disabled={!isMine}>
+        {needed && isMine ? (
           <KeyField needed={needed} isRejected={isRejected} value={typedKey} onChange={setTypedKey} onEnter={saveKey} />
         ) : (
           <CardBody
@@ -113,7 +113,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
       </fieldset>
       <Facts state={state} />
       {progress?.error ? <ErrorBox error={progress.error} /> : null}
-      {!canDecide ? (
+      {!isMine ? (
         <p className={styles.note}>{words.requests.notYours}</p>
       ) : isSaying && labels.say ? (
         <div className={styles.say}>

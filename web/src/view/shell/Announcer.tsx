@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useWords } from "../../words";
-import { conversationOf, newestRun, newestTurn, openRequests, usePage } from "../store";
+import { canDecide, conversationOf, newestRun, newestTurn, openRequests, usePage } from "../store";
 
 /** The longest answer that is read out, in UTF-16 units. */
 const LONGEST = 6_000;
@@ -19,7 +19,7 @@ export function Announcer(): ReactNode {
     return root !== undefined && root.rows.length + root.drafts.length > 0;
   });
   const answer = usePage((state) => newestRun(state)?.end?.answer ?? newestTurn(conversationOf(state))?.answer ?? "");
-  const waiting = usePage((state) => openRequests(newestRun(state)).length);
+  const waiting = usePage((state) => (canDecide(state) ? openRequests(newestRun(state)).length : 0));
   const [text, setText] = useState("");
   const before = useRef({ key, status, hasWords, waiting });
 

@@ -7,7 +7,7 @@ import { FileChip } from "../files/FileChip";
 import { CopyButton } from "../parts/CopyButton";
 import { ErrorBox } from "../parts/ErrorBox";
 import parts from "../parts/parts.module.css";
-import { conversationOf, newestTurn, useActions, usePage } from "../store";
+import { canDecide, conversationOf, newestTurn, useActions, usePage } from "../store";
 import styles from "./talk.module.css";
 
 const NO_FILES: readonly SessionFile[] = [];
@@ -101,13 +101,14 @@ function Failed({ turn, end }: { turn: Turn; end: RunEnd | null }): ReactNode {
 function Paused({ turn }: { turn: Turn }): ReactNode {
   const words = useWords();
   const actions = useActions();
+  const isMine = usePage(canDecide);
   const isNewest = usePage((state) => newestTurn(conversationOf(state))?.key === turn.key);
   const hasInterrupt = [...(turn.detail?.requests.values() ?? [])].some((state) => state.isOpen);
   return (
     <div className={styles.paused}>
-      <span className={styles.pauseSign} aria-hidden="true" />
+      <span className={isMine ? styles.pauseSign : `${styles.pauseSign} ${styles.others}`} aria-hidden="true" />
       <span>{words.talk.paused}</span>
-      {isNewest && !hasInterrupt ? (
+      {isMine && isNewest && !hasInterrupt ? (
         <button type="button" className={parts.quiet} onClick={actions.continueRun}>
           {words.talk.continueRun}
         </button>

@@ -11,6 +11,7 @@ import { Mark, type MarkKind } from "../parts/Mark";
 import parts from "../parts/parts.module.css";
 import { useServerNow } from "../parts/time";
 import { RequestSlot } from "../requests/Slot";
+import { canDecide, usePage } from "../store";
 import { NoteLine } from "./NoteLine";
 import type { WorkItem } from "./rows";
 import styles from "./talk.module.css";
@@ -19,8 +20,8 @@ import { WorkLine } from "./WorkLine";
 /** The newest rows of a lane that are shown at first. */
 const FIRST_ROWS = 120;
 
-function markOf(lane: Lane, run: Run): MarkKind {
-  if (lane.endedAtMs === null && openRequestsBelow(run, lane.path).length > 0) return "ask";
+function markOf(lane: Lane, run: Run, isMine: boolean): MarkKind {
+  if (isMine && lane.endedAtMs === null && openRequestsBelow(run, lane.path).length > 0) return "ask";
   if (lane.status === "finished") return "done";
   if (lane.status === "failed") return "bad";
   if (lane.status === "stopped") return "skip";
@@ -38,7 +39,8 @@ const markName = (kind: MarkKind, words: Words): string =>
   })[kind];
 
 function LaneFacts({ run, lane }: { run: Run; lane: Lane }): ReactNode {
-  const isRunning = lane.endedAtMs === null && run.end === null;
+  const isWaiting = openRequestsBelow(run, lane.path).length > 0;
+  const isRunning = lane.endedAtMs === null && run.end === null && !isWaiting;
   const now = useServerNow(isRunning);
   const totals = totalsBelow(run, lane.path);
   return (
@@ -54,9 +56,10 @@ function LaneFacts({ run, lane }: { run: Run; lane: Lane }): ReactNode {
 /** A lane as one line: who, how long, how much, and the last words. */
 export function LaneLine({ run, path, onOpen }: { run: Run; path: string; onOpen: () => void }): ReactNode {
   const words = useWords();
+  const isMine = usePage(canDecide);
   const lane = run.lanes.get(path);
   if (!lane) return null;
-  const kind = markOf(lane, run);
+  const kind = markOf(lane, run, isMine);
   const name = laneName(run, path, words);
   return (
     <button type="button" className={styles.lane} onClick={onOpen}>
@@ -123,6 +126,7 @@ function citationsOf(run: Run, lane: Lane): readonly Citation[] | undefined {
 export function LaneView({ run, path, onOpen, onBack }: LaneViewProps): ReactNode {
   const words = useWords();
   const language = useLanguage();
+  const isMine = usePage(canDecide);
   const [isWhole, setIsWhole] = useState(false);
   const lane = run.lanes.get(path);
   const pieces = useMemo(
@@ -133,7 +137,7 @@ export function LaneView({ run, path, onOpen, onBack }: LaneViewProps): ReactNod
   const shown = isWhole ? pieces : pieces.slice(-FIRST_ROWS);
   const requests = [...run.requests.values()].filter((state) => state.path === path && state.isOpen);
   const below = lanesBelow(run, path);
-  const kind = markOf(lane, run);
+  const kind = markOf(lane, run, isMine);
   const name = laneName(run, path, words);
   const wasShown = lane.rows.some((row) => row.kind === "message" && row.text === lane.text);
   return (
