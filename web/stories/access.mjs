@@ -213,6 +213,9 @@ export const ACCESS = {
     await guest.reload();
     await card(guest, "write a file").getByText("Only the user who asked decides this.").waitFor();
     assert.equal(await name(guest).isDisabled(), true);
+    // The count of what waits is the asker's alone.
+    assert.match(await page.title(), /^\(1\)/);
+    assert.doesNotMatch(await guest.title(), /^\(/);
     assert.equal(await card(guest, "write a file").getByRole("button", { name: "Allow" }).count(), 0);
     assert.equal(await guest.getByRole("button", { name: "Share", exact: true }).count(), 0);
     await decide(card(page, "write a file"), "Allow");
