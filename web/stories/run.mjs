@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { startBrowser } from "./browser.mjs";
 import { ScriptedModel } from "./model.mjs";
+import { ANSWERS } from "./answers.mjs";
 import { ACCESS } from "./access.mjs";
 import { PEOPLE } from "./people.mjs";
 import { SAFETY } from "./safety.mjs";
@@ -12,7 +13,7 @@ import { CONVERSATIONS } from "./conversations.mjs";
 import { System } from "./system.mjs";
 import { WHOLE } from "./whole.mjs";
 
-const STORIES = { ...CONVERSATIONS, ...PEOPLE, ...ACCESS, ...SAFETY, ...SIGN_IN, ...WHOLE };
+const STORIES = { ...CONVERSATIONS, ...ANSWERS, ...PEOPLE, ...ACCESS, ...SAFETY, ...SIGN_IN, ...WHOLE };
 
 /** The longest wait of a step, in milliseconds: far above what it takes on two busy cores. */
 const PATIENCE = Number(process.env.STORY_PATIENCE ?? 60_000);

@@ -8,6 +8,8 @@ import styles from "./talk.module.css";
 
 /** The part of a long question that is shown at first, in UTF-16 units. */
 const FIRST_PART = 1_200;
+/** The part of a question that names it for screen readers, in UTF-16 units. */
+const NAME_PART = 80;
 
 export function Question({ turn }: { turn: Turn }): ReactNode {
   const words = useWords();
@@ -16,8 +18,9 @@ export function Question({ turn }: { turn: Turn }): ReactNode {
   // A question sent from this page names its files itself; later its run does.
   const attachments = turn.attachments.length > 0 ? turn.attachments : (turn.detail?.attachments ?? []);
   const isCut = text !== null && text.length > FIRST_PART && !isWhole;
+  const asker = turn.user ? words.talk.guest(turn.user) : words.talk.you;
   return (
-    <section className={styles.questionRow} aria-label={turn.user ? words.talk.guest(turn.user) : words.talk.you}>
+    <section className={styles.questionRow} aria-label={`${asker}: ${(text ?? "").slice(0, NAME_PART)}`}>
       <h2 className={styles.question}>
         {turn.user ? <span className={styles.saidBy}>{words.talk.guest(turn.user)}</span> : null}
         {text === null ? (

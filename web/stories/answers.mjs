@@ -1,0 +1,85 @@
+// Stories of answers: their sources, tables, charts and files.
+
+import assert from "node:assert/strict";
+import { ask, complete, conversation, ended, WRITE } from "./steps.mjs";
+import { System } from "./system.mjs";
+
+const CITED = "Gold is warm [1], zinc is cold [2].\n\n## Sources\n\n- [1] [Of gold](https://gold.example/warm)";
+
+/** The home of the system with tables, whose Python is installed once: about a minute. */
+const HOME = new URL("../../target/page-tables", import.meta.url).pathname;
+const INSTALLATION = 300_000;
+
+/** Asks a data question of the demo model. Returns the first result of its query. */
+async function askForData(page, question) {
+  await ask(page, question);
+  await page.getByPlaceholder("Ask the next question").waitFor({ timeout: INSTALLATION });
+  return conversation(page).getByRole("region").filter({ has: page.locator("[data-chart]") }).first();
+}
+
+export const ANSWERS = {
+  async citation_leads_to_its_source_also_of_an_older_answer({ page, model, system }) {
+    model.on("Which metal is warm", { tool: "file_tool", arguments: WRITE });
+    model.on("Which metal is warm", CITED);
+    model.on("And tea", "Tea is warm, too.");
+    await page.goto(system.url);
+    await ask(page, "Which metal is warm?");
+    await ended(page);
+    const panel = page.getByRole("complementary");
+    const cite = conversation(page).getByRole("button", { name: "Source 1: Of gold" }).first();
+    await cite.click();
+    const source = panel.getByRole("listitem").filter({ hasText: "Of gold" });
+    await source.getByText("gold.example").waitFor();
+    assert.equal(await conversation(page).getByText("[2]").count(), 1);
+    await ask(page, "And tea?");
+    await conversation(page).getByText("Tea is warm, too.").waitFor();
+    await ended(page);
+    // After a reload, the older answer has its sources and files before its work is read.
+    await page.reload();
+    await complete(page);
+    await page.locator("[data-talk]").hover();
+    await page.mouse.wheel(0, -3_000);
+    await conversation(page).getByRole("button", { name: "Show the work" }).waitFor();
+    await conversation(page).getByRole("button", { name: /note\.md/ }).waitFor();
+    await panel.getByText("Of gold").waitFor({ state: "detached" });
+    await cite.click();
+    await source.waitFor();
+    await panel.getByText("Which metal is warm?").waitFor();
+  },
+
+  async rows_of_a_query_are_a_chart_and_a_sorted_table({ page, after }) {
+    const system = await System.start({ DJINN_HOME: HOME });
+    after(() => system.close());
+    await page.goto(system.url);
+    // The next question keeps the mode.
+    await page.getByRole("button", { name: "Answer", exact: true }).click();
+    await page.getByRole("menuitemradio", { name: "Data query" }).click();
+    const months = await askForData(page, "2024年各月销量变化趋势如何？");
+    await months.locator('[data-chart="line"]').waitFor();
+    assert.equal(await months.locator("[data-point]").count(), 12);
+    const name = await months.getByRole("img").getAttribute("aria-label");
+    assert.match(name, /^Line chart of .+, 12 values: lowest .+, highest /);
+    assert.equal(await months.getByRole("row").count(), 13);
+    // The answer is the table, and not repeated as text.
+    assert.equal(await conversation(page).getByRole("table").count(), 1);
+    await page.getByRole("button", { name: "New question" }).click();
+    const products = await askForData(page, "采购成本最高的前十名商品是什么？");
+    await products.locator('[data-chart="bar"]').waitFor();
+    assert.equal(await products.locator("[data-bar]").count(), 10);
+    const first = products.getByRole("columnheader").first();
+    const column = products.getByRole("row").locator("td:first-child");
+    const before = await column.allInnerTexts();
+    await first.getByRole("button").click();
+    assert.equal(await first.getAttribute("aria-sort"), "ascending");
+    const sorted = await column.allInnerTexts();
+    assert.deepEqual(sorted.toSorted(), before.toSorted());
+    assert.notDeepEqual(sorted, before);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await products.getByRole("button", { name: "Copy table" }).click();
+    await page.getByRole("menuitem", { name: "As CSV" }).click();
+    const copy = await page.evaluate(() => navigator.clipboard.readText());
+    assert.deepEqual(copy.trim().split("\r\n").slice(1).map((line) => line.split(",")[0]), sorted);
+    await products.getByText("Query", { exact: true }).click();
+    await products.getByText(/SELECT/).first().waitFor();
+  },
+};
