@@ -82,4 +82,40 @@ export const ANSWERS = {
     await products.getByText("Query", { exact: true }).click();
     await products.getByText(/SELECT/).first().waitFor();
   },
+
+  async conversation_of_fifty_questions_opens_with_three_requests({ page, model, system }) {
+    const session = "50".repeat(16);
+    for (let n = 1; n <= 50; n += 1) {
+      model.on(`Count to ${n}.`, `It is ${n}.`);
+      const body = JSON.stringify({ question: `Count to ${n}.`, session_id: session });
+      const headers = { "content-type": "application/json", accept: "text/event-stream" };
+      await (await fetch(`${system.url}/runs`, { method: "POST", headers, body })).text();
+    }
+    const paths = [];
+    page.on("request", (request) => paths.push(new URL(request.url()).pathname));
+    await page.goto(`${system.url}/#/s/${session}`);
+    await complete(page);
+    await conversation(page).getByText("It is 50.").waitFor();
+    const own = paths.filter((path) => path.includes(session) || path.startsWith("/runs/"));
+    assert.ok(own.length >= 2 && own.length <= 3, own.join(" "));
+  },
+
+  async page_without_storage_asks_and_answers({ page, model, system }) {
+    await page.addInitScript(() => {
+      for (const name of ["localStorage", "sessionStorage"]) {
+        Object.defineProperty(window, name, {
+          get() {
+            throw new DOMException("denied", "SecurityError");
+          },
+        });
+      }
+    });
+    model.on("Without storage", "Nothing is kept.");
+    await page.goto(system.url);
+    await ask(page, "Without storage");
+    await conversation(page).getByText("Nothing is kept.").waitFor();
+    await ended(page);
+    await page.reload();
+    await conversation(page).getByText("Nothing is kept.").waitFor();
+  },
 };

@@ -11,7 +11,7 @@ const BAR = 22;
 
 /** The width of a text, roughly: half of the characters of a label may be wide. */
 const widthOf = (text: string): number =>
-  [...text].reduce((sum, character) => sum + ((character.codePointAt(0) ?? 0) > 0x2e80 ? 12 : 6.6), 0);
+  [...text].reduce((sum, character) => sum + ((character.codePointAt(0) ?? 0) > 0x2e80 ? 12.5 : 7.2), 0);
 
 function shorten(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
