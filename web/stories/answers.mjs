@@ -118,4 +118,21 @@ export const ANSWERS = {
     await page.reload();
     await conversation(page).getByText("Nothing is kept.").waitFor();
   },
+
+  async conversation_that_was_deleted_elsewhere_says_so({ page, model, system, allow }) {
+    allow(/status of 404/);
+    model.on("Soon gone", "For now.");
+    await page.goto(system.url);
+    await ask(page, "Soon gone");
+    await conversation(page).getByText("For now.").waitFor();
+    await ended(page);
+    const session = page.url().split("/s/")[1];
+    const { status } = await fetch(`${system.url}/sessions/${session}`, { method: "DELETE" });
+    assert.equal(status, 204);
+    await page.reload();
+    await conversation(page).getByText("session_not_found").waitFor();
+    assert.equal(await page.getByRole("textbox", { name: "Your question" }).count(), 0);
+    await page.getByRole("button", { name: "New question" }).click();
+    await page.getByRole("textbox", { name: "Your question" }).waitFor();
+  },
 };

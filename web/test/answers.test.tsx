@@ -6,6 +6,8 @@ import { afterEach, expect, test, vi } from "vitest";
 import { EMPTY_TURN } from "../src/store/turns";
 import type { SessionFile, Turn } from "../src/store/types";
 import { NO_SURROUNDINGS, SurroundingsContext } from "../src/view/markdown/context";
+import { MOST_ROWS, parseCsv } from "../src/view/files/csv";
+import { Markdown } from "../src/view/markdown/Markdown";
 import { Sources } from "../src/view/panel/Sources";
 import { CallView } from "../src/view/talk/CallView";
 import { End } from "../src/view/talk/End";
@@ -87,4 +89,38 @@ test("the files of an older answer are shown before its details are read", async
   await page.show(<End turn={turn("q1", { answer: "Done.", fileNames: ["b.md", "deleted.md"] })} />);
   expect(page.element.textContent).toContain("b.md");
   expect(page.element.textContent).not.toMatch(/a\.md|deleted\.md/);
+});
+
+test("a result of 2 MB shows its first 20 kB until all of it is wanted", async () => {
+  const page = newPage();
+  const text = "word ".repeat(400_000);
+  const result = { status: "done", text, view: { kind: "text" }, files: [], full_output: null };
+  const call = { kind: "call", key: "c", call: "t1.c1", tool: "look", arguments: {}, result, endedAtMs: 1, startedAtMs: 0 };
+  await page.show(<CallView call={call as never} />);
+  await act(() => page.element.querySelector("button")?.click());
+  const shown = (): number => [...page.element.querySelectorAll("pre")].at(-1)?.textContent?.length ?? 0;
+  expect(shown()).toBe(20_000);
+  await page.press("Show all (2.0 MB)");
+  expect(shown()).toBe(text.length);
+});
+
+test.each([
+  ["quotations", `${"> ".repeat(500)}deep`],
+  ["lists", `${"- ".repeat(500)}deep`],
+  ["emphasis", `${"**a *b ".repeat(250)}deep${" b* a**".repeat(250)}`],
+])("500 nested %s are elements to a limited depth, and text from there", async (_name, text) => {
+  const page = newPage();
+  await page.show(<Markdown text={text} isWhole />);
+  const depths = [...page.element.querySelectorAll("*")].map((element) => {
+    let depth = 0;
+    for (let at: Element | null = element; at && at !== page.element; at = at.parentElement) depth += 1;
+    return depth;
+  });
+  expect(Math.max(...depths)).toBeLessThan(150);
+  expect(page.text).toContain("deep");
+});
+
+test("a long CSV ends after the most rows, and nothing behind them is read", () => {
+  const table = parseCsv(`${"a,b\n".repeat(MOST_ROWS + 50_000)}`);
+  expect([table.rows.length, table.isCut]).toEqual([MOST_ROWS, true]);
 });
