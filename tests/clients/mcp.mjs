@@ -107,10 +107,11 @@ export const stories = {
       }),
   },
   stop: {
-    script: (model, gate) => model.on("How long?", "A whole ", gate, "day."),
-    run: (url, open) =>
+    // A stopped run may leave its rule unused, so each client has a question of its own.
+    script: (model, gate, client) => model.on(`How long, ${client}?`, "A whole ", gate, "day."),
+    run: (url, open, name) =>
       connected(url, open, async (client) => {
-        const asked = await call(client, "ask", { question: "How long?", wait_s: 0 });
+        const asked = await call(client, "ask", { question: `How long, ${name}?`, wait_s: 0 });
         const { run, status } = asked.structuredContent;
         assert.equal(status, "running");
         await call(client, "stop", { run });

@@ -49,7 +49,7 @@ async def approval(client):
 
 
 async def stop(client):
-    asked = await client.call_tool("ask", {"question": "How long?", "wait_s": 0})
+    asked = await client.call_tool("ask", {"question": "How long, Python?", "wait_s": 0})
     state = asked.structured_content
     assert state["status"] == "running", asked
     await client.call_tool("stop", {"run": state["run"]})

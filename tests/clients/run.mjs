@@ -49,12 +49,12 @@ for (const [name, { script, run }] of Object.entries(aiSdkStories)) {
 for (const [name, { script, run }] of Object.entries(mcpStories)) {
   for (const [client, open] of Object.entries(mcpClients)) {
     const gate = new Gate();
-    script(model, gate);
-    await check(`MCP, ${client}`, name, () => run(system.url, open));
+    script(model, gate, client);
+    await check(`MCP, ${client}`, name, () => run(system.url, open, client));
     gate.open();
   }
   const gate = new Gate();
-  script(model, gate);
+  script(model, gate, "Python");
   const python = new URL("mcp_stories.py", import.meta.url).pathname;
   await check("MCP, Python", name, () => promisify(execFile)(MCP_PYTHON, [python, system.url, name], { timeout: 60_000 }));
   gate.open();

@@ -78,7 +78,7 @@ pub struct McpRefusal {
     /// The HTTP status of the response.
     pub status: u16,
     /// The code and the detail.
-    pub failure: Failure,
+    pub failure: Box<Failure>,
     /// The invalid field, or the invalid header.
     pub field: Option<&'static str>,
 }
@@ -99,7 +99,8 @@ impl McpErrorKind {
 
 impl McpRefusal {
     fn new(id: &Value, kind: McpErrorKind, field: &'static str, problem: &str) -> Self {
-        let failure = Failure::new(ErrorCode::InvalidField, format!("`{field}` {problem}"));
+        let sentence = format!("`{field}` {problem}");
+        let failure = Box::new(Failure::new(ErrorCode::InvalidField, sentence));
         Self { id: id.clone(), kind, status: 400, failure, field: Some(field) }
     }
 
