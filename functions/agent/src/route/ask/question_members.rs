@@ -54,6 +54,8 @@ impl FieldNames {
     /// Renames the invalid field of an error. A question may also be a response to a human request.
     pub(super) fn rename_field(self, error: ApiError) -> ApiError {
         let name = match error.field() {
+            // No text of this protocol is a response, and its other names are ours.
+            _ if self == Self::Mcp => return error,
             Some(QUESTION | "response" | "parameters") => QUESTION,
             Some(ATTACHMENTS) => ATTACHMENTS,
             Some("base_prompt") => "base_prompt",
