@@ -10,6 +10,7 @@ mod journal;
 mod key;
 mod node_packages;
 mod page;
+mod picture;
 mod process;
 mod publish;
 mod recording;
@@ -72,6 +73,9 @@ enum TaskCommand {
     /// Builds the web page into target/web.
     #[command(override_usage = "cargo xtask page")]
     Page,
+    /// Takes a picture of the web page from a real run of the demo model.
+    #[command(override_usage = "cargo xtask picture [--out FILE]")]
+    Picture(picture::PictureArguments),
     /// Checks a configuration folder, and copies it into the bucket of a deployment.
     #[command(override_usage = "cargo xtask publish FOLDER [--bucket NAME]")]
     Publish(publish::PublishArguments),
@@ -128,6 +132,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Journal(arguments) => journal::run(arguments),
         TaskCommand::Key(arguments) => key::run(arguments),
         TaskCommand::Page => page::build().map(drop),
+        TaskCommand::Picture(arguments) => picture::take(&arguments),
         TaskCommand::Publish(arguments) => publish::run(&arguments),
         TaskCommand::Recording(arguments) => recording::run(&arguments),
         TaskCommand::Replay(arguments) => replay::run(arguments),
