@@ -65,10 +65,8 @@ mod tests {
                 "interrupt": interrupt,
             })),
             of(json!({"about": "model_interrupt", "message": "t1", "interrupt": interrupt})),
-            of(json!({"about": "step_review", "step": "s1", "details": "Look."})),
-            of(
-                json!({"about": "result_review", "step": "s1", "details": "Look.", "text": "Seen."}),
-            ),
+            of(json!({"about": "step_review", "step": 1, "details": "Look."})),
+            of(json!({"about": "result_review", "step": 1, "details": "Look.", "text": "Seen."})),
             Subject::BudgetExtension {
                 used_up: ErrorCode::TokensUsedUp.into(),
                 offer: serde_json::from_value(json!({"tokens": 1})).unwrap(),
