@@ -17,6 +17,24 @@ async function askForData(page, question) {
   return conversation(page).getByRole("region").filter({ has: page.locator("[data-chart]") }).first();
 }
 
+const BRIEFLY = { timeout: 2_000 };
+
+/**
+ * Scrolls to the top and does something there, again until it succeeds: a conversation that is opened goes to its
+ * newest question, and rows far from the view are not in the document.
+ */
+async function atTheTop(page, action) {
+  for (let attempt = 1; ; attempt += 1) {
+    await page.locator("[data-talk]").hover();
+    await page.mouse.wheel(0, -3_000);
+    try {
+      return await action();
+    } catch (error) {
+      if (attempt === 20) throw error;
+    }
+  }
+}
+
 export const ANSWERS = {
   async citation_leads_to_its_source_also_of_an_older_answer({ page, model, system }) {
     model.on("Which metal is warm", { tool: "file_tool", arguments: WRITE });
@@ -37,14 +55,15 @@ export const ANSWERS = {
     // After a reload, the older answer has its sources and files before its work is read.
     await page.reload();
     await complete(page);
-    await page.locator("[data-talk]").hover();
-    await page.mouse.wheel(0, -3_000);
-    await conversation(page).getByRole("button", { name: "Show the work" }).waitFor();
-    await conversation(page).getByRole("button", { name: /note\.md/ }).waitFor();
     await panel.getByText("Of gold").waitFor({ state: "detached" });
-    await cite.click();
+    await atTheTop(page, () => conversation(page).getByRole("button", { name: "Show the work" }).waitFor(BRIEFLY));
+    await atTheTop(page, () => conversation(page).getByRole("button", { name: /note\.md/ }).waitFor(BRIEFLY));
+    await atTheTop(page, () => cite.click(BRIEFLY));
     await source.waitFor();
     await panel.getByText("Which metal is warm?").waitFor();
+    // An answer's headings follow that of its question.
+    const question = conversation(page).getByRole("heading", { name: "Which metal is warm?", level: 2 });
+    await atTheTop(page, () => question.waitFor(BRIEFLY));
   },
 
   async rows_of_a_query_are_a_chart_and_a_sorted_table({ page, after }) {
