@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{Agent, LocalOrigins, build_router};
+use axum::Router;
 use djinn_aws::{Aws, RunInvocation};
 use djinn_core::settings::Role;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
@@ -155,17 +156,12 @@ impl System {
             ports.settings = Arc::new(settings);
         }
         let settings = agent::Settings::from_vars(&*ports.variables)?;
-        let http = ports.model.http();
-        let app = build_router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
-        let app = match options.ui {
-            Some(dir) => ui::mount_ui(app, &dir),
-            None => app,
-        };
+        let app = build_app(&ports, settings, &aws, options.ui.as_deref());
         let listen_error = |error| SystemError::Listen { address: options.listen, error };
         let listener = TcpListener::bind(options.listen).await.map_err(listen_error)?;
         let address = listener.local_addr().map_err(listen_error)?;
         let tasks = vec![
-            tokio::spawn(run_executor(ports.clone(), invocations)),
+            spawn_executor(ports.clone(), invocations),
             tokio::spawn(serve(
                 listener,
                 with_body_timeout(app, options.patience),
@@ -269,6 +265,31 @@ fn gateway_settings(
         Some(folder) => settings.with_folder(folder, fresh),
         None => settings,
     })
+}
+
+/// Returns the agent's routes, with a folder of another page if there is one.
+///
+/// Like [`spawn_executor`], it is no `async` function, whose code would be compiled again in each crate that awaits it.
+fn build_app(
+    ports: &LocalWorld,
+    settings: agent::Settings,
+    aws: &Aws,
+    ui: Option<&Path>,
+) -> Router {
+    let http = ports.model.http();
+    let app = build_router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
+    match ui {
+        Some(dir) => ui::mount_ui(app, dir),
+        None => app,
+    }
+}
+
+/// Runs [`run_executor`] in a task.
+fn spawn_executor(
+    ports: LocalWorld,
+    invocations: mpsc::UnboundedReceiver<RunInvocation>,
+) -> JoinHandle<()> {
+    tokio::spawn(run_executor(ports, invocations))
 }
 
 /// Runs the executor for every invocation, each in a separate task, until the queue closes.
