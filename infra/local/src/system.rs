@@ -269,7 +269,7 @@ fn gateway_settings(
 
 /// Returns the agent's routes, with a folder of another page if there is one.
 ///
-/// Like [`spawn_executor`], it is no `async` function, whose code would be compiled again in each crate that awaits it.
+/// Like [`spawn_executor`], no `async` function: its code would be compiled in each crate that awaits it.
 fn build_app(
     ports: &LocalWorld,
     settings: agent::Settings,
