@@ -6,6 +6,7 @@
 // A new event must not pass a projection unseen.
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod ag_ui;
 pub mod ai_sdk;
 pub mod audit;
 pub mod body;

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod ag_ui;
 mod agents;
 mod ai_sdk;
 mod asks;
