@@ -1,29 +1,9 @@
 // Stories of other ways to use the page: by keyboard alone, in Chinese with an input method, on paper.
 
 import assert from "node:assert/strict";
-import { ask, askMe, box, card, complete, conversation, decide, ended, stop, WRITE } from "./steps.mjs";
 import { Gate } from "./model.mjs";
+import { ask, askMe, box, card, chooseByKeys, complete, conversation, decide, ended, enterUntilGone, stop, tabTo, WRITE } from "./steps.mjs";
 import { System } from "./system.mjs";
-
-/** Presses Tab until an element has the focus. */
-async function tabTo(page, locator, key = "Tab") {
-  await locator.waitFor();
-  for (let count = 0; count < 80; count += 1) {
-    if (await locator.evaluate((element) => element === document.activeElement)) return;
-    await page.keyboard.press(key);
-  }
-  throw new Error(`${locator} is not in the order of the keyboard`);
-}
-
-/** Presses Enter on the element with the focus until the request is gone: a card takes no key right after it appeared. */
-async function enterUntilGone(page, request) {
-  for (let attempt = 0; attempt < 30; attempt += 1) {
-    await page.keyboard.press("Enter");
-    const isTaken = await request.waitFor({ state: "detached", timeout: 2_000 }).then(() => true, () => false);
-    if (isTaken) return;
-  }
-  throw new Error("the request takes no key");
-}
 
 export const ACCESS = {
   async everything_is_done_by_keyboard_alone({ page, model, system }) {
@@ -34,14 +14,8 @@ export const ACCESS = {
     await page.goto(system.url);
     await box(page).waitFor();
     // The occasions to ask on.
-    await tabTo(page, page.getByRole("button", { name: "Asks nothing" }));
-    await page.keyboard.press("Enter");
     const occasion = page.getByRole("menuitemcheckbox", { name: "before risky calls" });
-    await occasion.waitFor();
-    await page.keyboard.press("Home");
-    await page.keyboard.press("Enter");
-    await page.keyboard.press("Escape");
-    await occasion.waitFor({ state: "hidden" });
+    await chooseByKeys(page, page.getByRole("button", { name: "Asks nothing" }), occasion);
     // The question, and its request with a changed argument.
     await tabTo(page, box(page), "Shift+Tab");
     await page.keyboard.type("Note it down");

@@ -1,6 +1,7 @@
 // Stories of answers: their sources, tables, charts and files.
 
 import assert from "node:assert/strict";
+import { Gate } from "./model.mjs";
 import { ask, complete, conversation, ended, WRITE } from "./steps.mjs";
 import { System } from "./system.mjs";
 
@@ -17,23 +18,15 @@ async function askForData(page, question) {
   return conversation(page).getByRole("region").filter({ has: page.locator("[data-chart]") }).first();
 }
 
-const BRIEFLY = { timeout: 2_000 };
-
-/**
- * Scrolls to the top and does something there, again until it succeeds: a conversation that is opened goes to its
- * newest question, and rows far from the view are not in the document.
- */
-async function atTheTop(page, action) {
-  for (let attempt = 1; ; attempt += 1) {
-    await page.locator("[data-talk]").hover();
-    await page.mouse.wheel(0, -3_000);
-    try {
-      return await action();
-    } catch (error) {
-      if (attempt === 20) throw error;
-    }
-  }
+/** Scrolls to the top: rows far from the view are not in the document. */
+async function scrollToTop(page) {
+  await page.locator("[data-talk]").hover();
+  await page.mouse.wheel(0, -100_000);
 }
+
+/** Returns the levels of the headings of the conversation that are in the document. */
+const headingLevels = (page) =>
+  page.locator("[data-talk]").evaluate((talk) => [...talk.querySelectorAll("h1,h2,h3,h4,h5,h6")].map(({ tagName }) => Number(tagName[1])));
 
 export const ANSWERS = {
   async citation_leads_to_its_source_also_of_an_older_answer({ page, model, system }) {
@@ -56,14 +49,53 @@ export const ANSWERS = {
     await page.reload();
     await complete(page);
     await panel.getByText("Of gold").waitFor({ state: "detached" });
-    await atTheTop(page, () => conversation(page).getByRole("button", { name: "Show the work" }).waitFor(BRIEFLY));
-    await atTheTop(page, () => conversation(page).getByRole("button", { name: /note\.md/ }).waitFor(BRIEFLY));
-    await atTheTop(page, () => cite.click(BRIEFLY));
+    await scrollToTop(page);
+    await conversation(page).getByRole("button", { name: "Show the work" }).waitFor();
+    await conversation(page).getByRole("button", { name: /note\.md/ }).waitFor();
+    await cite.click();
     await source.waitFor();
     await panel.getByText("Which metal is warm?").waitFor();
     // An answer's headings follow that of its question.
-    const question = conversation(page).getByRole("heading", { name: "Which metal is warm?", level: 2 });
-    await atTheTop(page, () => question.waitFor(BRIEFLY));
+    await conversation(page).getByRole("heading", { name: "Which metal is warm?", level: 2 }).waitFor();
+  },
+
+  async opened_conversation_is_scrolled_by_its_reader_alone({ page, model, system }) {
+    const parts = Array.from({ length: 8 }, (_, part) => [
+      `## Part ${part + 1}`,
+      ...Array.from({ length: 8 }, (_, index) => `Paragraph ${index + 1} of part ${part + 1}, of gold.`),
+    ]);
+    const gates = Array.from({ length: 30 }, () => new Gate());
+    model.on("Tell of gold", parts.flat().join("\n\n"));
+    model.on("Tell of zinc", ...gates.flatMap((gate, index) => [`Zinc, paragraph ${index + 1}.\n\n`, gate]), "The end.");
+    await page.goto(system.url);
+    await ask(page, "Tell of gold");
+    await conversation(page).getByText("Paragraph 1 of part 1, of gold.").waitFor();
+    await ended(page);
+    await ask(page, "Tell of zinc");
+    await gates[0].reached;
+    await page.reload();
+    await conversation(page).getByText("Zinc, paragraph 1.").waitFor();
+    // The reader goes to the top, and stays there while the newest answer grows.
+    await scrollToTop(page);
+    const first = conversation(page).getByRole("heading", { name: "Part 1", exact: true });
+    await first.waitFor();
+    for (const gate of gates) {
+      await gate.reached;
+      gate.open();
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    }
+    await ended(page);
+    const talk = page.locator("[data-talk]");
+    assert.equal(await talk.evaluate((element) => element.scrollTop), 0);
+    // In the middle of the long answer, its question is above the view, and headings still follow it.
+    await talk.evaluate((element) => element.scrollTo(0, 2_000));
+    await conversation(page).getByRole("heading", { name: "Part 6", exact: true }).waitFor();
+    await conversation(page).getByText("Paragraph 1 of part 1, of gold.").waitFor({ state: "detached" });
+    const levels = await headingLevels(page);
+    assert.ok(levels.includes(3) && levels.every((level, at) => level <= (levels[at - 1] ?? 1) + 1), levels.join());
+    // The button leads to the end, and the reader away from it.
+    await page.getByRole("button", { name: "To the end" }).click();
+    await conversation(page).getByText("The end.").waitFor();
   },
 
   async rows_of_a_query_are_a_chart_and_a_sorted_table({ page, after }) {

@@ -57,6 +57,38 @@ export async function repeatUntil(act, shown) {
   throw new Error(`${shown} does not appear`);
 }
 
+/** Presses Tab until an element has the focus. */
+export async function tabTo(page, locator, key = "Tab") {
+  await locator.waitFor();
+  for (let count = 0; count < 80; count += 1) {
+    if (await locator.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press(key);
+  }
+  throw new Error(`${locator} is not in the order of the keyboard`);
+}
+
+/** Opens the menu of a button and chooses an item, by keyboard. */
+export async function chooseByKeys(page, button, item) {
+  await tabTo(page, button);
+  await page.keyboard.press("Enter");
+  await item.waitFor();
+  const isActive = () => item.evaluate((element) => element === document.activeElement || element.hasAttribute("data-active-item"));
+  for (let count = 0; count < 12 && !(await isActive()); count += 1) await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await item.waitFor({ state: "hidden" });
+}
+
+/** Presses Enter on the element with the focus until the request is gone: a card takes no key right after it appeared. */
+export async function enterUntilGone(page, request) {
+  for (let attempt = 0; attempt < 30; attempt += 1) {
+    await page.keyboard.press("Enter");
+    const isTaken = await request.waitFor({ state: "detached", timeout: 2_000 }).then(() => true, () => false);
+    if (isTaken) return;
+  }
+  throw new Error("the request takes no key");
+}
+
 /** The words of the conversation, on one line. */
 export const textOf = async (page) => (await conversation(page).innerText()).replace(/\s+/g, " ");
 

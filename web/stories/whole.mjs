@@ -1,10 +1,10 @@
-// Stories of a whole planned run of the demo model, as a new user has it: a dropped table, three agents, a file whose
-// name is changed in the form, a summary and reports.
+// Stories of a whole planned run of the demo model, as a new user has it: a table, three agents, a file whose name is
+// changed in the form, a summary and reports. One is told by keyboard alone, the other on a phone.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Issuer } from "./issuer.mjs";
-import { askMe, box, card, choosePlan, conversation, decide, ended } from "./steps.mjs";
+import { box, card, chooseByKeys, conversation, decide, ended, enterUntilGone, tabTo } from "./steps.mjs";
 import { System } from "./system.mjs";
 
 const QUESTION = "Compare the three regions in sales.csv, one report each, then a summary";
@@ -38,6 +38,30 @@ async function allowRest(page, { show, allow, next }) {
   }
 }
 
+/** Adds a file by keyboard. */
+async function addByKeys(page, name, text) {
+  await tabTo(page, page.getByRole("button", { name: "Add files" }));
+  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.keyboard.press("Enter")]);
+  await chooser.setFiles({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
+  await page.getByText("238 B").waitFor();
+}
+
+/** Allows all requests until the answer has ended, by keyboard: Alt and R leads to the next one. */
+async function allowRestByKeys(page) {
+  const tray = page.getByRole("button", { name: "Show", exact: true });
+  const end = page.getByPlaceholder("Ask the next question");
+  for (;;) {
+    await tray.or(end).first().waitFor();
+    if (await end.isVisible()) return;
+    await page.keyboard.press("Alt+KeyR");
+    const request = await page.evaluate(() => document.activeElement?.closest("[data-request]")?.dataset.request ?? null);
+    if (request === null) continue;
+    const waiting = conversation(page).locator(`[data-request="${request}"]`);
+    await tabTo(page, waiting.getByRole("button", { name: "Allow", exact: true }));
+    await enterUntilGone(page, waiting);
+  }
+}
+
 /** What the plan and its agents show, without times. */
 async function shown(page) {
   const panel = page.getByRole("complementary");
@@ -47,16 +71,17 @@ async function shown(page) {
 }
 
 export const WHOLE = {
-  async planned_run_is_the_same_after_a_closed_tab_and_a_killed_process_and_in_a_second_browser({ page, after }) {
+  async planned_run_by_keyboard_is_the_same_after_a_closed_tab_and_a_killed_process_and_in_a_second_browser({ page, after }) {
     const system = await System.start({});
     after(() => system.close());
     await page.goto(system.url);
     await box(page).waitFor();
-    await drop(page, "sales.csv", table);
-    await choosePlan(page);
-    await askMe(page, "before risky calls");
-    await box(page).fill(QUESTION);
-    await box(page).press("Enter");
+    await addByKeys(page, "sales.csv", table);
+    await chooseByKeys(page, page.getByRole("button", { name: "Answer", exact: true }), page.getByRole("menuitemradio", { name: "Plan", exact: true }));
+    await chooseByKeys(page, page.getByRole("button", { name: "Asks nothing" }), page.getByRole("menuitemcheckbox", { name: "before risky calls" }));
+    await tabTo(page, box(page), "Shift+Tab");
+    await page.keyboard.type(QUESTION);
+    await page.keyboard.press("Enter");
     await page.getByText("3 requests wait for you", { exact: true }).waitFor();
     const address = page.url();
     const second = await (await page.context().browser().newContext({ locale: "en-US" })).newPage();
@@ -74,9 +99,13 @@ export const WHOLE = {
     await tab.getByText("3 requests wait for you", { exact: true }).waitFor();
     assert.equal(await shown(tab), before);
     const request = card(conversation(tab), "May East write a file?");
-    await request.getByRole("textbox", { name: "filename" }).fill("east-2024.md");
-    await decide(request, "Allow with changes");
-    await allowRest(tab, { show: "Show", allow: "Allow", next: "Ask the next question" });
+    await request.waitFor();
+    await tabTo(tab, request.getByRole("textbox", { name: "filename" }));
+    await tab.keyboard.press("Control+KeyA");
+    await tab.keyboard.type("east-2024.md");
+    await tabTo(tab, request.getByRole("button", { name: "Allow with changes" }));
+    await enterUntilGone(tab, request);
+    await allowRestByKeys(tab);
     for (const browser of [tab, second]) {
       await conversation(browser).getByText("East grew fastest, by 55.9 % from 2021 to 2024.").waitFor();
       await ended(browser);
@@ -88,7 +117,13 @@ export const WHOLE = {
     for (const browser of [tab, second]) {
       for (const region of ["East", "North", "South"]) await browser.getByRole("complementary").getByText(`${region} grew by`).waitFor();
     }
-    await panel.getByRole("tab", { name: "Usage" }).click();
+    // The work of an agent, and the costs of all.
+    await tabTo(tab, panel.getByRole("button", { name: /^completed East / }));
+    await tab.keyboard.press("Enter");
+    await panel.getByRole("region", { name: "Work of East" }).waitFor();
+    await tabTo(tab, panel.getByRole("tab", { name: /^Plan/ }), "Shift+Tab");
+    await tab.keyboard.press("End");
+    await tab.keyboard.press("Enter");
     for (const name of ["The run itself", "East", "North", "South"]) {
       await panel.getByRole("row", { name: new RegExp(`^${name} [\\d.]+k?$`) }).waitFor();
     }

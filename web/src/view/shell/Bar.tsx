@@ -53,7 +53,7 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onShare, onPa
           {words.plan.progress(done, steps.length)}
         </button>
       ) : null}
-      {conversation && run ? (
+      {conversation && run && !(isNarrow && steps.length > 0) ? (
         <Figure conversation={conversation} isShort={isNarrow} onClick={() => onPanel("usage")} />
       ) : null}
       {conversation && conversation.isOwner && conversation.turns.length > 0 && !isNarrow ? (
@@ -98,11 +98,9 @@ function Figure({
   const tokens = usage ? usage.input_tokens + usage.output_tokens : totals.tokens;
   const money = usage ? (usage.micro_usd ?? null) : totals.microUsd;
   const ms = run.end ? run.end.tookMs : (isRunning ? now : run.lastEventAtMs) - run.startedAtMs;
-  const facts = isShort
-    ? [money === null ? formatTokens(tokens) : formatMoney(money)]
-    : [formatClock(ms), words.usage.tokenCount(formatTokens(tokens)), money === null ? "" : formatMoney(money)].filter(
-        Boolean,
-      );
+  const tokenCount = tokens > 0 ? words.usage.tokenCount(formatTokens(tokens)) : "";
+  const cost = money === null ? "" : formatMoney(money);
+  const facts = (isShort ? [cost || tokenCount || formatClock(ms)] : [formatClock(ms), tokenCount, cost]).filter(Boolean);
   return (
     <button
       type="button"

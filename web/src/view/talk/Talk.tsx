@@ -9,6 +9,7 @@ import { useIsPrinting } from "../shell/media";
 import { focusCard, setRequestShower } from "../shell/requestFocus";
 import { RowView } from "./RowView";
 import { RowMaker } from "./rows";
+import { questionsInView, useSeek } from "./seek";
 import styles from "./talk.module.css";
 
 /** The distance from the end below which no button leads there, in pixels. */
@@ -17,6 +18,7 @@ const NEAR_END = 60;
 const SLACK = 48;
 /** The space above a question at the top, in pixels. */
 const TOP_SPACE = 20;
+const NO_QUESTIONS: readonly number[] = [];
 
 interface TalkProps {
   readonly conversation: Conversation;
@@ -36,13 +38,19 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
   const spacer = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const [isAtEnd, setIsAtEnd] = useState(true);
+  const [questions, setQuestions] = useState(NO_QUESTIONS);
   const newest = conversation.turns.at(-1)?.key ?? null;
   const oldest = conversation.turns[0]?.key ?? null;
   const question = newest === null ? -1 : rows.findLastIndex((row) => row.kind === "question");
   const questionIndex = useRef(question);
   questionIndex.current = question;
   const shifts = useOlderRows(oldest);
+  // Older turns above move the rows before the next measurement.
+  const kept = useMemo(() => questions.filter((at) => rows[at]?.kind === "question"), [questions, rows]);
   const isPrinting = useIsPrinting();
+  const seek = useSeek(scroller, inner, list, TOP_SPACE);
+  const latestRows = useRef(rows);
+  latestRows.current = rows;
 
   /** Leaves room below the newest question, so that it can be at the top. */
   const fit = useCallback((): void => {
@@ -51,8 +59,13 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
     const offset = list.current?.getItemOffset(Math.max(0, questionIndex.current)) ?? 0;
     const below = inner.current.offsetHeight - offset;
     spacer.current.style.setProperty("height", `${Math.max(24, view.clientHeight - below + SLACK)}px`);
+    seek.again();
     setIsAtEnd(inner.current.offsetHeight + TOP_SPACE - view.scrollTop - view.clientHeight < NEAR_END);
-  }, []);
+    const { current } = list;
+    if (!current) return;
+    const found = questionsInView(latestRows.current, view.scrollTop, (top) => current.findItemIndex(top));
+    setQuestions((known) => (known.join() === found.join() ? known : found));
+  }, [seek]);
 
   useLayoutEffect(() => {
     fit();
@@ -65,25 +78,23 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
   useEffect(() => {
     if (newest === null) return;
     fit();
-    list.current?.scrollToIndex(questionIndex.current, { align: "start", offset: -TOP_SPACE });
-  }, [newest, fit]);
+    seek.to({ index: questionIndex.current, align: "start" });
+  }, [newest, fit, seek]);
 
-  const latestRows = useRef(rows);
-  latestRows.current = rows;
   useEffect(() => {
     setRequestShower((request) => {
       const at = latestRows.current.findIndex((row) => row.kind === "request" && row.request === request);
       if (at < 0) return;
-      list.current?.scrollToIndex(at, { align: "center" });
+      seek.to({ index: at, align: "center" });
       requestAnimationFrame(() => {
         const card = document.querySelector<HTMLElement>(`[data-request="${CSS.escape(request)}"]`);
         if (card) focusCard(card);
       });
     });
     return () => setRequestShower(null);
-  }, []);
+  }, [seek]);
 
-  const toEnd = (): void => list.current?.scrollToIndex(rows.length - 1, { align: "end" });
+  const toEnd = (): void => seek.to({ index: rows.length - 1, align: "end" });
   return (
     <div className={styles.talk}>
       <div
@@ -115,6 +126,7 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
                 scrollRef={scroller}
                 data={rows}
                 shift={shifts}
+                keepMounted={kept}
                 bufferSize={600}
                 startMargin={conversation.hasOlderTurns ? 34 : 0}
               >
