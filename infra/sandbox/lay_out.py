@@ -3,18 +3,21 @@
     python3.13 infra/sandbox/lay_out.py FOLDER
 
 `FOLDER/packages` receives the wheels of requirements.txt for Lambda on arm64, without unused files, and as byte
-code only, because a function cannot cache byte code on its read-only disk. `FOLDER/fonts` receives fonts with Chinese
-and Korean characters. The script prints and checks the total size, which must fit into a function.
+code only, because a function cannot cache byte code on its read-only disk. `FOLDER/fonts` receives fonts with Latin,
+Chinese and Korean characters and emoji. The script prints and checks the total size, which must fit into a function.
 """
 
 import compileall
 import hashlib
+import io
 import py_compile
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
 import tempfile
+from functools import cache
 from pathlib import Path
 
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
@@ -25,10 +28,22 @@ PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux_2_26
 
 # Fonts (OFL 1.1) in the order of preference: the npm package, the one file taken, and the file's SHA-256.
 FONTS = (
-    ("@expo-google-fonts/noto-sans-sc@0.4.3", "NotoSansSC_400Regular.ttf",
+    ("@expo-google-fonts/noto-sans-sc@0.4.3", "400Regular/NotoSansSC_400Regular.ttf",
      "d45f67f0a7c0ca3f256950777ce6a61cc7ce5f9696d02900cbbaac25f8aa7d16"),
-    ("@expo-google-fonts/noto-sans-kr@0.4.3", "NotoSansKR_400Regular.ttf",
+    ("@expo-google-fonts/noto-sans-kr@0.4.3", "400Regular/NotoSansKR_400Regular.ttf",
      "8cbc9b353bb9ce848fd69bb6a507319dfacc659cf5fd643db5d88f3c4970e1dd"),
+    ("@expo-google-fonts/noto-emoji@0.4.7", "400Regular/NotoEmoji_400Regular.ttf",
+     "24aaa2a20c9c06ffe9bf04284bfd1f14376a329d10122f902abe2770817eb504"),
+    ("@expo-google-fonts/noto-sans-sc@0.4.3", "700Bold/NotoSansSC_700Bold.ttf",
+     "9a38ae0ab28cd5a256f9ea8e00dedc688aac17f7915fcb000572990afa956b96"),
+    ("@expo-google-fonts/noto-sans@0.4.2", "400Regular/NotoSans_400Regular.ttf",
+     "fe8c022f48d8dd29f17b744d16f9346f4357e16f7d4f7be58b000ae7c291b614"),
+    ("@expo-google-fonts/noto-sans@0.4.2", "700Bold/NotoSans_700Bold.ttf",
+     "13a813c49624ae3ba3c5c6e72c5ebffc4b9e1e6ea32f421c04069b037c6ad431"),
+    ("@expo-google-fonts/noto-sans@0.4.2", "400Regular_Italic/NotoSans_400Regular_Italic.ttf",
+     "feb3e57888ce3acb604f270c278cfb304c674306518771619ddbdefca42a066b"),
+    ("@expo-google-fonts/noto-sans@0.4.2", "700Bold_Italic/NotoSans_700Bold_Italic.ttf",
+     "7e34616e092593c340449baf9a259075a054c6419511ccf21ff0d83a1c9dd0d0"),
 )
 FONT_LICENSE = "package/LICENSE_FONT"
 
@@ -41,7 +56,7 @@ NEEDLESS_ENDINGS = (".a", ".c", ".cpp", ".h", ".pxd", ".pxi", ".pyi", ".pyx", ".
 PURE = "fontTools"
 
 # Maximum total size in MB: Lambda's limit is 262 (250 MiB), and later versions of packages are larger.
-MOST_MB = 215
+MOST_MB = 258
 
 
 def main(folder):
@@ -78,6 +93,24 @@ def drop_needless(packages):
             shutil.rmtree(path)
         elif path.is_file() and (path.suffix in NEEDLESS_ENDINGS or is_compiled_twice(packages, path)):
             path.unlink()
+        elif path.is_file() and ".so" in path.suffixes:
+            drop_symbols(path)
+
+
+def drop_symbols(library):
+    """Cuts off what no segment of a library (ELF, 64 bits) loads: names for debuggers, of which typst has 18 MB."""
+    with open(library, "r+b") as file:
+        head = bytearray(file.read(64))
+        first, [size, count] = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<HH", head, 54)
+        file.seek(first)
+        segments = file.read(size * count)
+        ends = [sum(struct.unpack_from("<Q", segments, size * place + at)[0] for at in (8, 32)) for place in range(count)]
+        # A library without the table of sections, which is in the end too.
+        struct.pack_into("<Q", head, 40, 0)
+        struct.pack_into("<HHH", head, 58, 0, 0, 0)
+        file.seek(0)
+        file.write(head)
+        file.truncate(max(ends))
 
 
 def is_compiled_twice(packages, path):
@@ -94,19 +127,26 @@ def compile_all(packages):
         source.unlink()
 
 
-def fetch_font(fonts, number, package, name, sha256):
-    """Fetches a font by its hash. The function prefers fonts in the order of their names."""
+@cache
+def fetch_package(package):
+    """Returns the bytes of an npm package's archive."""
     with tempfile.TemporaryDirectory() as place:
         subprocess.run(["npm", "pack", "--silent", "--pack-destination", place, package], check=True,
                        stdout=subprocess.DEVNULL)
         [archive] = Path(place).iterdir()
-        with tarfile.open(archive) as opened:
-            font, license = (opened.extractfile(member).read() for member in (f"package/400Regular/{name}", FONT_LICENSE))
+        return archive.read_bytes()
+
+
+def fetch_font(fonts, number, package, name, sha256):
+    """Writes a font with this hash, and its license. The function prefers fonts in the order of their names."""
+    with tarfile.open(fileobj=io.BytesIO(fetch_package(package))) as opened:
+        font, license = (opened.extractfile(member).read() for member in (f"package/{name}", FONT_LICENSE))
     if hashlib.sha256(font).hexdigest() != sha256:
         sys.exit(f"{package} has another font than is expected")
     fonts.mkdir(parents=True, exist_ok=True)
-    (fonts / f"{number}-{name}").write_bytes(font)
-    (fonts / "OFL.txt").write_bytes(license)
+    (fonts / f"{number}-{Path(name).name}").write_bytes(font)
+    license_name = f"OFL-{package.split('/')[1].split('@')[0]}.txt"
+    (fonts / license_name).write_bytes(license)
 
 
 if __name__ == "__main__":

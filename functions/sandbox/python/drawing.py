@@ -1,7 +1,6 @@
-"""Drawings of simple shapes, which become SVG, a part of a PDF, or a PNG."""
+"""Drawings of simple shapes, which become SVG or a PNG."""
 
 import html
-import io
 
 import house
 
@@ -37,65 +36,22 @@ class Drawing:
     def text(self, x, y, text, size, color="ink", anchor="start", is_bold=False):
         self.shapes.append(("text", (x, y, text, size, anchor, is_bold), color, 1))
 
-    def to_svg(self):
-        """Returns the drawing as an SVG element, which takes the page's font."""
+    def to_svg(self, fonts=()):
+        """Returns the drawing as an SVG element, which takes the page's font; with `fonts` (names), as a file."""
         told = html.escape(self.description)
-        parts = [f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" aria-label="{told}">']
+        alone = (f'xmlns="http://www.w3.org/2000/svg" width="{self.width:g}" height="{self.height:g}" '
+                 f'color="#{house.INK}" font-family="{", ".join(fonts)}" ') if fonts else ""
+        parts = [f'<svg {alone}viewBox="0 0 {self.width:g} {self.height:g}" role="img" aria-label="{told}">']
         parts += [_svg_shape(*shape) for shape in self.shapes]
         return "".join(parts) + "</svg>"
 
-    def draw(self, canvas, fonts):
-        """Draws on a canvas of reportlab, whose origin is the lower left corner of the drawing."""
-        for kind, form, color, more in self.shapes:
-            paint = f"#{_NAMED.get(color, color)}"
-            canvas.setFillColor(paint)
-            canvas.setStrokeColor(paint)
-            if kind == "text":
-                x, y, text, size, anchor, is_bold = form
-                parts = list(fonts.parts(text, is_bold, paint.lstrip("#"), size=size))
-                wide = sum(canvas.stringWidth(part, font, size) for part, font in parts)
-                x -= wide * {"start": 0, "middle": 0.5, "end": 1}[anchor]
-                for part, font in parts:
-                    canvas.setFont(font, size)
-                    canvas.drawString(x, self.height - y, part)
-                    x += canvas.stringWidth(part, font, size)
-            elif kind == "circle":
-                canvas.circle(form[0], self.height - form[1], form[2], stroke=0, fill=1)
-            else:
-                self._draw_path(canvas, kind, form, more)
-
-    def _draw_path(self, canvas, kind, form, more):
-        path = canvas.beginPath()
-        steps = form if kind == "outline" else [("M", form[:1]), *(("L", [point]) for point in form[1:])]
-        for step, points in steps:
-            flat = [edge for x, y in points for edge in (x, self.height - y)]
-            if step == "Z":
-                path.close()
-            else:
-                {"M": path.moveTo, "L": path.lineTo, "C": path.curveTo}[step](*flat)
-        canvas.saveState()
-        if kind == "line":
-            canvas.setLineWidth(more)
-            canvas.setLineCap(1)
-            canvas.setLineJoin(1)
-        else:
-            canvas.setFillAlpha(more)
-        canvas.drawPath(path, stroke=kind == "line", fill=kind != "line")
-        canvas.restoreState()
-
     def to_png(self, fonts, scale=2.5):
-        """Returns the bytes of a PNG with `scale` pixels per point."""
-        import pypdfium2
-        from reportlab.pdfgen.canvas import Canvas
+        """Returns the bytes of a PNG with `scale` pixels per point; `fonts` are paths."""
+        from typesetting import FONTS, typeset
 
-        written = io.BytesIO()
-        canvas = Canvas(written, (self.width, self.height), invariant=1)
-        self.draw(canvas, fonts)
-        canvas.save()
-        page = pypdfium2.PdfDocument(written.getvalue())[0]
-        picture = io.BytesIO()
-        page.render(scale=scale).to_pil().convert("RGB").save(picture, "PNG", optimize=True)
-        return picture.getvalue()
+        page = (f'#set page(width: {self.width:f}pt, height: {self.height:f}pt, margin: 0pt)\n'
+                '#image("drawing.svg", width: 100%)')
+        return typeset(page, {"drawing.svg": self.to_svg(FONTS).encode()}, fonts, format="png", ppi=72 * scale)
 
 
 def _svg_shape(kind, form, color, more):

@@ -20,10 +20,12 @@ def load_libraries(fonts):
     import pandas
     import python_calamine
     import seaborn
+    import typesetting
     from chart_fonts import load_fonts
 
     matplotlib.style.use(house.STYLE)
     load_fonts(fonts)
+    typesetting.load_fonts(fonts)
     plain_cells.keep_texts()
     # Calamine is faster, but takes memory for every cell up to the last.
     pandas.set_option("io.excel.xlsx.reader", "openpyxl")

@@ -40,7 +40,7 @@ class Run:
     """Text with the same formatting.
 
     `link` is an address, `#` and the `anchor` of a block, or empty; `note` is the number of a note or 0, and `script`
-    is `sub`, `sup` or empty.
+    is `sub`, `sup` or empty. `formula` is the node of the formula whose part the text is.
     """
 
     text: str
@@ -51,6 +51,7 @@ class Run:
     link: str = ""
     note: int = 0
     script: str = ""
+    formula: tuple | None = None
 
 
 @dataclass
@@ -281,7 +282,7 @@ class _Reader:
             elif kind == "formula" or token.info.strip() == "chart":
                 self.blocks.append(Block("chart" if token.info else kind, text=token.content, **self._place()))
             elif kind in ("fence", "code_block"):
-                self._add_code(token.content)
+                self._add_code(token.content, token.info.split(maxsplit=1)[:1])
             elif kind == "hr":
                 self.blocks.append(Block("rule"))
 
@@ -299,12 +300,12 @@ class _Reader:
             self.item = None
         return {"level": min(len(self.lists), MAX_LEVEL), "quote": min(self.quote, MAX_LEVEL)}
 
-    def _add_code(self, text):
+    def _add_code(self, text, language):
         place = self._place()
         lines = [part for line in text.rstrip("\n").split("\n")
                  for part in [line[at:at + MAX_BLOCK] for at in range(0, len(line), MAX_BLOCK)] or [""]]
         for at in range(0, len(lines), 400):
-            self.blocks.append(Block("code", text="\n".join(lines[at:at + 400]), **place))
+            self.blocks.append(Block("code", text="\n".join(lines[at:at + 400]), name="".join(language)[:40], **place))
 
     def _add_text(self, runs, heading):
         """Splits text at images, which are separate blocks."""
@@ -377,8 +378,9 @@ def _runs(tokens, notes):
             look = {key: value > 0 for key, value in looks.items()}
             link = links[-1] if links else ""
             if kind == "formula":
-                for text, is_italic, script in formula.line(formula.parse(token.content)):
-                    runs.append(Run(text, **{**look, "italic": is_italic}, link=link, script=script))
+                node = formula.parse(token.content)
+                for text, is_italic, script in formula.line(node):
+                    runs.append(Run(text, **{**look, "italic": is_italic}, link=link, script=script, formula=node))
             elif kind in ("sub", "sup"):
                 runs.append(Run(token.content, **look, link=link, script=kind))
             elif kind == "code_inline":

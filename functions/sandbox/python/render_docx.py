@@ -180,7 +180,7 @@ class _Writer:
         self.numberings = _Numberings(document)
         # Lookups that the library would repeat in each paragraph, and for each link.
         self.body, self.styles, self.links = document._body, {}, {}
-        self.figures, self.count, self.marks, self.fonts = 0, 0, [], None
+        self.figures, self.count, self.marks = 0, 0, []
 
     def add_paragraph(self, style="Normal"):
         """Appends a new paragraph."""
@@ -275,14 +275,12 @@ class _Writer:
 
     def write_chart(self, block):
         from chart import draw_chart
-        from pdf_fonts import Fonts
 
         title, block.chart.title = block.chart.title, ""
         drawing = draw_chart(block.chart, 640)
         block.chart.title = title
         wide = self.room()[0] / 12_700
-        self.fonts = self.fonts or Fonts(self.task.fonts)
-        self.add_figure(drawing.to_png(self.fonts), (wide, wide * drawing.height / drawing.width), title,
+        self.add_figure(drawing.to_png(self.task.fonts), (wide, wide * drawing.height / drawing.width), title,
                         block.chart.description())
 
     def write_formula(self, block):

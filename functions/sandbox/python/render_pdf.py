@@ -1,299 +1,242 @@
-"""PDF documents."""
+"""PDF documents: the blocks of a document as data for the template `report.typ`."""
 
 import io
-from xml.sax.saxutils import escape, quoteattr
+import json
+import os
+import re
 
-from reportlab import rl_config
-from reportlab.lib.colors import HexColor
-from reportlab.lib.styles import ParagraphStyle
-from reportlab.platypus import (BaseDocTemplate, CondPageBreak, Frame, HRFlowable, Image, LongTable,
-                                PageTemplate, Paragraph, TableStyle, XPreformatted)
-from reportlab.platypus.tableofcontents import TableOfContents
+import typst
+from PIL import Image, ImageFont
 
+import formula
 import house
 from chart import draw_chart
-from drawing import shortened
 from markdown import Run, plain
-from pdf_fonts import Fonts
-from pdf_parts import Bookmark, DrawnFlowable, Quotation
 from pictures import shown_size
-from tables import column_widths
+from tables import NUMBER, TOKEN, column_widths
+from typesetting import FONTS, find_font, typeset
 from words import words
 
-# Points: A4.
-_WIDTH, _HEIGHT = 595.28, 841.89
-_MARGIN, _TOP, _BOTTOM = 62, 66, 66
-_ROOM_WIDE = _WIDTH - 2 * _MARGIN
-_ROOM_HIGH = _HEIGHT - _TOP - _BOTTOM - 12
-# Maximum characters of a cell; a row higher than a page fits on no page.
-_MAX_CELL = 900
-# The numbers of headings with which a document has contents.
-_WITH_CONTENTS = range(8, 151)
-_SIZES = {1: 20, 2: 15, 3: 12.5, 4: 11, 5: 10.5, 6: 10.5}
+_TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "report.typ")
+# Points: the text of a page of A4.
+_WIDE, _HIGH = 595.28 - 2 * 62, 841.89 - 72 - 66
+_SIZES = {1: 19, 2: 15, 3: 12.5, 4: 11, 5: 10.5, 6: 10.5}
 _BULLETS = "•–▪"
+# Headings from which a document of several pages has a cover with contents.
+_WITH_CONTENTS = 3
+# Headings that the contents of a cover have room for, that one column has room for, and that it has in large letters.
+_MOST_LISTED, _MOST_IN_COLUMN, _MOST_LARGE = 54, 30, 22
+# Maximum characters of the line below a title.
+_MAX_SUBTITLE = 120
+# Maximum characters of a table or quote that no page parts.
+_MAX_WHOLE = 1_200
+# Where a word may end that is wider than its line.
+_ANYWHERE = "\u200b"
 
 
 def render_pdf(task, blocks, notes):
     """Returns the bytes of a document."""
-    rl_config.invariant = 1
-    writer = _Writer(task)
-    first = blocks[0]
-    if first.kind == "heading" and first.level == 1:
-        writer.write_title(plain(first.runs), blocks.pop(0).runs)
-    elif task.title:
-        writer.write_title(task.title, [Run(task.title)])
-    headings = [block for block in blocks if block.kind == "heading" and block.level <= 2]
-    if len(headings) in _WITH_CONTENTS:
-        writer.write_contents()
-    for block in blocks:
-        getattr(writer, f"write_{block.kind}")(block)
-    if notes:
-        writer.write_notes(notes)
+    title = [Run(task.title)] if task.title else []
+    if blocks[0].kind == "heading" and blocks[0].level == 1:
+        title = blocks.pop(0).runs
+    writer = _Writer(task, blocks, notes)
+    subtitle = []
+    if title and blocks and blocks[0].kind == "text" and len(blocks[0].plain()) <= _MAX_SUBTITLE \
+            and not blocks[0].quote:
+        subtitle = blocks.pop(0).runs
+    document = writer.document(title, subtitle, blocks)
+    with open(_TEMPLATE, encoding="utf-8") as file:
+        template = file.read()
+
+    def compile_document():
+        files = {"document.json": json.dumps(document, ensure_ascii=False).encode(), **writer.files}
+        return typeset(template, files, task.fonts, format="pdf", timestamp=0)
+
+    try:
+        return compile_document()
+    except typst.TypstError:
+        if not writer.pictures:
+            raise
+        # Some pictures that Pillow opens have a form that typst does not.
+        for name in writer.pictures:
+            writer.files[name] = _as_png(writer.files[name])
+        return compile_document()
+
+
+def _as_png(content):
     written = io.BytesIO()
-    document = BaseDocTemplate(written, pagesize=(_WIDTH, _HEIGHT), title=task.title, author="", subject="",
-                               creator="", invariant=1, lang="zh-CN" if task.language == "zh" else "en-US")
-    frame = Frame(_MARGIN, _BOTTOM, _ROOM_WIDE, _HEIGHT - _TOP - _BOTTOM, 0, 0, 0, 0)
-    document.addPageTemplates(PageTemplate("page", [frame], onPage=writer.draw_edges))
-    document.afterFlowable = lambda flowable: _note_heading(document, flowable)
-    (document.multiBuild if writer.contents else document.build)(writer.story)
+    Image.open(io.BytesIO(content)).convert("RGBA").save(written, "PNG")
     return written.getvalue()
 
 
-def _note_heading(document, flowable):
-    if isinstance(flowable, Bookmark) and flowable.is_listed and flowable.level < 2:
-        document.notify("TOCEntry", (flowable.level, escape(flowable.title), document.page, flowable.key))
-
-
-def _color(name):
-    return HexColor(f"#{name}")
-
-
 class _Writer:
-    """Writes blocks in order into `story`."""
+    """Writes blocks as data, and their pictures as `files`."""
 
-    def __init__(self, task):
-        self.task, self.story, self.fonts = task, [], Fonts(task.fonts)
-        self.styles, self.count, self.contents = {}, 0, None
-        self.figures = self.tables = 0
+    def __init__(self, task, blocks, notes):
+        self.task, self.notes, self.files, self.pictures = task, notes, {}, []
+        self.anchors = {block.anchor for block in blocks} - {""}
+        self.noted = set()
+        self.measures = [ImageFont.truetype(find_font(task.fonts, is_bold), 100) for is_bold in (False, True)]
 
-    def draw_edges(self, canvas, document):
-        """Draws the running title, from the second page on, and the number of the page."""
-        canvas.saveState()
-        if document.page > 1 and self.task.title:
-            self.draw_line(canvas, _MARGIN, _HEIGHT - 40, self.task.title, _ROOM_WIDE)
-            canvas.setStrokeColor(f"#{house.LINES}")
-            canvas.setLineWidth(0.5)
-            canvas.line(_MARGIN, _HEIGHT - 47, _WIDTH - _MARGIN, _HEIGHT - 47)
-        number = f"{document.page}"
-        self.draw_line(canvas, _WIDTH - _MARGIN - 5 * len(number), 36, number, 60)
-        canvas.restoreState()
-
-    def draw_line(self, canvas, x, y, text, width):
-        canvas.setFillColor(f"#{house.SOFT_INK}")
-        for part, font in self.fonts.parts(shortened(text, width, 8.5), False, house.SOFT_INK):
-            canvas.setFont(font, 8.5)
-            canvas.drawString(x, y, part)
-            x += canvas.stringWidth(part, font, 8.5)
+    def document(self, title, subtitle, blocks):
+        """Returns the content of a document."""
+        headings = [block.level for block in blocks if block.kind == "heading"]
+        self.top = min(headings, default=1)
+        language, told = self.task.language, plain(title)
+        listed = sum(level <= self.top + 1 for level in headings)
+        parts = headings.count(self.top)
+        # In Chinese, signs that both scripts have are Chinese.
+        fonts = [{"name": FONTS[0], "covers": "latin-in-cjk"} if language == "zh" else FONTS[0], *FONTS[1:]]
+        return {
+            "title": self.task.title, "header": _shortened(self.task.title or told), "lang": language,
+            "region": "cn" if language == "zh" else None, "fonts": fonts,
+            "colors": {name: f"#{color}" for name, color in _COLORS.items()},
+            "words": {"contents": words(language, "contents"), "figure": words(language, "figure"),
+                      "table": words(language, "table_name")},
+            "heading": self.runs(title), "subtitle": self.runs(subtitle),
+            "contents": {"is-wanted": bool(title) and listed >= _WITH_CONTENTS,
+                         "depth": 1 if listed > _MOST_LISTED and parts >= _WITH_CONTENTS else 2,
+                         "columns": 2 if listed > _MOST_IN_COLUMN else 1, "size": 10.5 if listed <= _MOST_LARGE else 9.5},
+            "has-parts": 0 < parts < listed,
+            "blocks": self.blocks(blocks, 0), "notes": [self.runs(runs, 8.8) for runs in self.notes],
+        }
 
     # Text
 
-    def style(self, name, **looks):
-        key = (name, *sorted(looks.items()))
-        if key not in self.styles:
-            told = {"fontName": self.fonts.first, "fontSize": 10.5, "leading": 16, "textColor": house.INK,
-                    "spaceAfter": 7, "splitLongWords": 1, "allowWidows": 0, "allowOrphans": 0, **looks}
-            told["color"] = told["textColor"]
-            told["textColor"] = _color(told["textColor"])
-            self.styles[key] = ParagraphStyle(name, **told)
-        return self.styles[key]
+    def width(self, text, is_bold=False):
+        """Returns the width of a text at the font size 1."""
+        latin = "".join(letter for letter in text if letter < "\u2e80")
+        return self.measures[is_bold].getlength(latin) / 100 + len(text) - len(latin)
 
-    def paragraph(self, runs, name, is_bold=False, bullet=None, kind=Paragraph, **looks):
-        text = plain([run for run in runs if isinstance(run, Run)])
-        # Lines of Chinese break between any two characters.
-        chinese = sum(1 for letter in text if letter >= "\u2e80")
-        if chinese * 4 > len(text):
-            looks["wordWrap"] = "CJK"
-        style = self.style(name, **looks)
-        markup = "".join(self.markup(run, style, is_bold) for run in runs)
-        return kind(markup or " ", style, bulletText=bullet)
+    def runs(self, runs, size=10.5, room=_WIDE):
+        """Returns runs as data, in which words that are wider than `room` may break."""
+        written, last = [], None
+        for run in runs:
+            if not isinstance(run, Run):
+                run = Run(f"[{run.text or run.name}]", italic=True)
+            if run.formula is not None:
+                # A formula within a line is several runs.
+                if run.formula is not last:
+                    written.append({"formula": run.formula})
+                last = run.formula
+                continue
+            if run.note:
+                written.append({"note": run.note, "is-first": run.note not in self.noted})
+                self.noted.add(run.note)
+                continue
+            text = TOKEN.sub(lambda found: self.breakable(found[0], size, room), run.text)
+            told = {"text": text, "bold": run.bold, "italic": run.italic, "code": run.code, "strike": run.strike,
+                    "script": run.script, "link": run.link[:2000]}
+            if run.link.startswith("#") and run.link[1:] not in self.anchors:
+                told["link"] = ""
+            written.append({key: value for key, value in told.items() if value or key == "text"})
+        return written
 
-    def markup(self, run, style, is_bold=False):
-        if isinstance(run, _Anchor):
-            return f'<a name="{run.name}"/>' if run.name else ""
-        if not isinstance(run, Run):
-            run = Run(f"[{run.text or run.name}]", italic=True)
-        color = house.LINK if run.link else style.color
-        told = []
-        for text, font in self.fonts.parts(run.text, run.bold or is_bold, color, run.italic, run.code,
-                                            style.fontSize):
-            letters = escape(text).replace("\n", "<br/>")
-            told.append(f'<font name="{font}" color="#{color}">{letters}</font>')
-        marked = "".join(told)
-        if run.strike:
-            marked = f"<strike>{marked}</strike>"
-        if run.script:
-            tag, rise = ("super", 0.36) if run.script == "sup" else ("sub", 0.16)
-            size = style.fontSize
-            marked = f'<{tag} rise="{size * rise:.1f}" size="{size * 0.7:.1f}">{marked}</{tag}>'
-        if run.link:
-            marked = f'<a href={quoteattr(run.link[:2000])}>{marked}</a>'
-        return marked
+    def breakable(self, token, size, room):
+        if len(token) * size < room or self.width(token, True) * size <= room:
+            return token
+        return _ANYWHERE.join(token)
 
-    def add(self, *flowables):
-        self.story += flowables
+    # Blocks
 
-    def write_title(self, title, runs):
-        self.add(Bookmark("title", title[:200], 0, False),
-                 self.paragraph(runs, "title", True, fontSize=24, leading=31, textColor=house.DARK, spaceAfter=9),
-                 HRFlowable(54, 3.5, color=_color(house.SECOND), hAlign="LEFT", spaceAfter=16))
-
-    def write_contents(self):
-        self.contents = TableOfContents(dotsMinLevel=0)
-        self.contents.levelStyles = [self.style(f"contents{level}", leftIndent=16 * level, leading=17, spaceAfter=0,
-                                                wordWrap="CJK") for level in range(2)]
-        head = words(self.task.language, "contents")
-        self.add(self.paragraph([Run(head)], "heading2", True, fontSize=13, leading=20, textColor=house.ACCENT),
-                 self.contents)
+    def blocks(self, blocks, quote):
+        """Returns blocks as data; those within more quotes are a block of their own."""
+        written, inside = [], []
+        for block in [*blocks, None]:
+            if block is not None and block.quote > quote:
+                inside.append(block)
+                continue
+            if inside:
+                written.append({"kind": "quote", "blocks": self.blocks(inside, quote + 1),
+                                "is-whole": all(block.kind == "text" for block in inside)
+                                and _is_short([block.runs for block in inside])})
+                inside = []
+            if block is not None:
+                written.append(getattr(self, f"write_{block.kind}")(block))
+        return written
 
     def write_heading(self, block):
-        level = min(block.level, 6)
-        size = _SIZES[level]
-        paragraph = self.paragraph(block.runs, f"heading{level}", True, fontSize=size, leading=size * 1.32,
-                                   textColor=house.ACCENT if level < 3 else house.INK, spaceBefore=size * 0.95,
-                                   spaceAfter=size * 0.4)
-        paragraph.is_heading = paragraph.keepWithNext = True
-        self.count += 1
-        self.add(Bookmark(f"part{self.count}", plain(block.runs)[:200], min(level - 1, 2)), paragraph)
+        return {"kind": "heading", "level": block.level - self.top + 1, "size": _SIZES[min(block.level, 6)],
+                "runs": self.runs(block.runs, _SIZES[min(block.level, 6)])}
 
     def write_text(self, block):
-        indent = 18 * block.level + 16 * block.quote
-        self.add(self.paragraph([_Anchor(block.anchor), *block.runs], "text", kind=Quotation if block.quote else Paragraph,
-                                leftIndent=indent, textColor=house.SOFT_INK if block.quote else house.INK))
+        indent = 17 * block.level
+        return {"kind": "text", "indent": indent, "anchor": block.anchor,
+                "runs": self.runs(block.runs, room=_WIDE - indent - 13 * block.quote)}
 
     def write_item(self, block):
-        level = block.level
-        mark = block.name or (f"{block.number}." if block.number is not None else _BULLETS[min(level, 2)])
-        indent = 18 * (level + 1) + 16 * block.quote
-        _, font = next(iter(self.fonts.parts(mark, False, house.ACCENT)))
-        self.add(self.paragraph([_Anchor(block.anchor), *block.runs], "item", bullet=mark, leftIndent=indent, bulletIndent=indent - 16,
-                                bulletFontName=font, bulletFontSize=10.5, bulletColor=_color(house.ACCENT),
-                                spaceAfter=3.5))
+        indent = 17 * block.level
+        return {"kind": "item", "indent": indent, "anchor": block.anchor, "is-number": block.number is not None,
+                "mark": block.name or (f"{block.number}." if block.number is not None
+                                       else _BULLETS[min(block.level, 2)]),
+                "runs": self.runs(block.runs, room=_WIDE - indent - 26 - 13 * block.quote)}
 
     def write_code(self, block):
-        size = 8.7
-        most = int((_ROOM_WIDE - 16 - 18 * block.level) / (size * 0.61))
+        indent = 17 * block.level
+        most = int((_WIDE - 18 - indent - 13 * block.quote) / (8.7 * 0.605))
         lines = [part for line in block.text.expandtabs(4).split("\n") for part in _wrapped(line, most)]
-        style = self.style("code", fontSize=size, leading=12.5, leftIndent=18 * block.level + 7, rightIndent=7,
-                           spaceBefore=8, spaceAfter=14)
-        style.backColor, style.borderPadding = _color(house.SOFT), 6
-        for at in range(0, len(lines), 48):
-            text = "\n".join(self.markup(Run(line, code=True), style) for line in lines[at:at + 48])
-            self.add(XPreformatted(text, style))
+        return {"kind": "code", "indent": indent, "lang": block.name or None, "text": "\n".join(lines)}
 
     def write_rule(self, _):
-        self.add(HRFlowable("100%", 0.7, color=_color(house.LINES), spaceBefore=6, spaceAfter=10))
+        return {"kind": "rule"}
 
-    def write_notes(self, notes):
-        self.write_rule(None)
-        self.story[-1].keepWithNext = 1
-        self.add(self.paragraph([Run(words(self.task.language, "notes"))], "notes", True, fontSize=10, spaceAfter=4,
-                                keepWithNext=1))
-        for number, runs in enumerate(notes, 1):
-            self.add(self.paragraph([_Anchor(f"note-{number}"), Run(f"{number}. "), *runs], "note", fontSize=9,
-                                    leading=13, spaceAfter=2, leftIndent=14, firstLineIndent=-14))
-
-    # Other blocks
-
-    def add_figure(self, flowable, caption):
-        """Adds a picture or drawing with its numbered caption, if it has words."""
-        flowable.hAlign, flowable.spaceBefore, flowable.spaceAfter = "CENTER", 6, 5
-        height = flowable.wrap(_ROOM_WIDE, _ROOM_HIGH)[1]
-        parts = [flowable]
-        if caption:
-            self.figures += 1
-            told = f"{words(self.task.language, 'figure')} {self.figures}"
-            parts.append(self.paragraph([Run(f"{told}  ", bold=True), Run(caption[:500])], "caption", fontSize=9,
-                                        leading=12.5, alignment=1, textColor=house.SOFT_INK, spaceAfter=13))
-        self.add_with_heading(height + 40, *parts)
+    def write_formula(self, block):
+        return {"kind": "formula", "formula": formula.parse(block.text)}
 
     def write_picture(self, block):
         picture = self.task.picture(block.name)
         if picture is None:
-            self.add(self.paragraph([Run(f"[{block.text or block.name}]", italic=True)], "text",
-                                    textColor=house.SOFT_INK))
-            return
-        size = shown_size(picture, _ROOM_WIDE, _ROOM_HIGH * 0.45)
-        self.add_figure(Image(io.BytesIO(picture.content), *size, lazy=0), block.text)
+            return {"kind": "text", "indent": 0, "runs": self.runs([block])}
+        width, _ = shown_size(picture, _WIDE - 17 * block.level - 13 * block.quote, _HIGH * 0.45)
+        name = f"{len(self.files)}.{picture.format.lower()}"
+        self.pictures.append(name)
+        return self.figure(name, picture.content, width, block.text, block.text)
 
     def write_chart(self, block):
         chart = block.chart
         title, chart.title = chart.title, ""
         drawing = draw_chart(chart, 640)
         chart.title = title
-        self.add_figure(DrawnFlowable(drawing, self.fonts, _ROOM_WIDE / 640), title)
+        return self.figure(f"{len(self.files)}.svg", drawing.to_svg(FONTS).encode(), _WIDE - 13 * block.quote, title,
+                           chart.description())
 
-    def write_formula(self, block):
-        drawing = DrawnFlowable(block.drawing, self.fonts, min(1, _ROOM_WIDE / block.drawing.width))
-        drawing.hAlign, drawing.spaceBefore, drawing.spaceAfter = "CENTER", 8, 12
-        self.add(drawing)
+    def figure(self, name, content, width, caption, description):
+        self.files[name] = content
+        return {"kind": "figure", "file": name, "width": width, "caption": caption[:500],
+                "alt": description or caption}
 
     def write_table(self, block):
-        columns = len(block.rows[0])
+        room = _WIDE - 13 * block.quote
+        most = int(room // 22)
         # Columns that do not fit on a page are removed.
-        most = int(_ROOM_WIDE // 22)
-        if columns > most:
+        if len(block.rows[0]) > most:
             self.task.note("cut")
             block.rows, block.aligns = [row[:most] for row in block.rows], block.aligns[:most]
-        size, widths = column_widths(block, _ROOM_WIDE, (9.5, 8.5, 7.5, 6.5, 5.5), self.fonts.width, 13)
-        sides = {"left": 0, "center": 1, "right": 2}
-        rows = [[self.paragraph(_cut(runs), "cell", number == 0, fontSize=size, leading=size * 1.36, spaceAfter=0,
-                                alignment=sides.get(align, 0), textColor=house.DARK if number == 0 else house.INK)
-                 for runs, align in zip(row, block.aligns)] for number, row in enumerate(block.rows)]
-        table = LongTable(rows, widths, repeatRows=1)
-        table.setStyle(TableStyle([
-            ("LINEBELOW", (0, 0), (-1, -1), 0.5, _color(house.LINES)), ("VALIGN", (0, 0), (-1, -1), "TOP"),
-            ("LINEBELOW", (0, 0), (-1, 0), 1.2, _color(house.ACCENT)), ("VALIGN", (0, 0), (-1, 0), "BOTTOM"),
-            ("BACKGROUND", (0, 0), (-1, 0), _color(house.HEAD)), ("LEFTPADDING", (0, 0), (-1, -1), 6),
-            ("RIGHTPADDING", (0, 0), (-1, -1), 6), ("TOPPADDING", (0, 0), (-1, -1), 4),
-            ("BOTTOMPADDING", (0, 0), (-1, -1), 5),
-        ]))
-        table.spaceBefore, table.spaceAfter = 5, 14
-        self.add_with_heading(78 if len(rows) > 2 else 52, table)
+        size, widths = column_widths(block, room, (9.5, 8.5, 7.5, 6.5, 5.5), self.width, 12.5)
+        rows = [[self.cell(runs, size, width - 12.5) for runs, width in zip(row, widths)] for row in block.rows]
+        return {"kind": "table", "size": size, "widths": widths, "aligns": block.aligns, "rows": rows,
+                "caption": block.text[:500], "is-whole": len(rows) <= 8 and _is_short(sum(block.rows, []))}
 
-    def add_with_heading(self, height, *flowables):
-        """Adds flowables whose first `height` points stay on one page with the headings before them.
-
-        The library would move a long table with its heading to the next page, and would part a figure from it.
-        """
-        start = len(self.story)
-        while start and getattr(self.story[start - 1], "is_heading", False):
-            start -= 1
-        for heading in self.story[start:]:
-            heading.keepWithNext = 0
-            height += heading.wrap(_ROOM_WIDE, _ROOM_HIGH)[1] + heading.getSpaceBefore() + heading.getSpaceAfter()
-        self.story.insert(start, CondPageBreak(min(height, _ROOM_HIGH)))
-        self.add(*flowables)
+    def cell(self, runs, size, room):
+        written = self.runs(runs, size, room)
+        if NUMBER.fullmatch(plain([run for run in runs if isinstance(run, Run)]).strip()):
+            for run in written:
+                if "text" in run:
+                    run["text"] = re.sub("(?<=.) (?=.)", "\u00a0", run["text"])
+        return written
 
 
-class _Anchor(Run):
-    """A place for links, as a run without letters."""
-
-    def __init__(self, name):
-        super().__init__("")
-        self.name = name
+_COLORS = {"ink": house.INK, "soft-ink": house.SOFT_INK, "accent": house.ACCENT, "second": house.SECOND,
+           "dark": house.DARK, "head": house.HEAD, "soft": house.SOFT, "lines": house.LINES, "link": house.LINK}
 
 
-def _cut(runs):
-    """Returns runs of at most the maximum characters of a cell."""
-    kept, room = [], _MAX_CELL
-    for run in runs:
-        if isinstance(run, Run) and room > 0:
-            text = run.text if len(run.text) <= room else run.text[:room] + "…"
-            room -= len(run.text)
-            kept.append(Run(**{**vars(run), "text": text}))
-        elif not isinstance(run, Run):
-            kept.append(run)
-    return kept
+def _is_short(lines):
+    """Returns true if lines of runs fit on a page, and are better together."""
+    return sum(len(run.text) + 1 for runs in lines for run in runs) <= _MAX_WHOLE
+
+
+def _shortened(title):
+    return title if house.text_width(title) <= 90 else title[:45] + "…"
 
 
 def _wrapped(line, most):

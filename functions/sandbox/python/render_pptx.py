@@ -557,7 +557,7 @@ class _Deck:
     def draw_formula(self, slide, block, size, left, top, width):
         scale = _formula_scale(block, width, size)
         wide, high = block.drawing.width * scale, block.drawing.height * scale
-        content = block.drawing.to_png(None, 4 * scale)
+        content = block.drawing.to_png(self.task.fonts, 4 * scale)
         shape = slide.shapes.add_picture(io.BytesIO(content), *(self.Pt(edge) for edge in
                                                                 (left + (width - wide) / 2, top + size * 0.4, wide, high)))
         shape._element.nvPicPr.cNvPr.set("descr", block.text[:500])

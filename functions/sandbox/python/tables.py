@@ -8,9 +8,9 @@ from markdown import plain
 # Rows whose letters are measured.
 _MEASURED = 200
 # A cell that is one number, with a sign, a unit or a date, stays in one line.
-_NUMBER = re.compile(r"[^\w\s]?\s?\d[\d.,:/'\s%+−–-]*\S{0,3}")
+NUMBER = re.compile(r"[^\w\s]?\s?\d[\d.,:/'\s%+−–-]*\S{0,3}")
 # Where a line may end: at blanks, and beside Chinese characters.
-_TOKEN = re.compile(r"[\u2e80-\uffef]|[^\s\u2e80-\uffef]+")
+TOKEN = re.compile(r"[\u2e80-\uffef]|[^\s\u2e80-\uffef]+")
 # The largest share of the table that a single token takes.
 _MAX_TOKEN = 0.45
 
@@ -31,8 +31,8 @@ def column_widths(block, total, sizes, measure=letter_width, padding=14):
         cells = [(plain(row[column]).strip(), number == 0) for number, row in enumerate(block.rows[:_MEASURED])
                  if column < len(row)]
         tokens = [(token, is_head) for cell, is_head in cells
-                  for line in cell.split("\n") for token in ([line] if _NUMBER.fullmatch(line) and len(line) < 24
-                                                             else _TOKEN.findall(line))]
+                  for line in cell.split("\n") for token in ([line] if NUMBER.fullmatch(line) and len(line) < 24
+                                                             else TOKEN.findall(line))]
         least.append(max((measure(token[:80], is_head) for token, is_head in tokens), default=1) + 0.2)
         wished.append(max((measure(line[:60], is_head) for cell, is_head in cells for line in cell.split("\n")),
                           default=1) + 0.4)

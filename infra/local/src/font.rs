@@ -9,21 +9,21 @@ use crate::python::{PythonError, run};
 /// The packages, and their lock file with the hashes of the archives, verified by npm.
 const PACKAGE: &str = include_str!("../../sandbox/package.json");
 const LOCK: &str = include_str!("../../sandbox/package-lock.json");
-/// The fonts in the order of preference, each as its path in the npm installation and its file name in the fonts
-/// folder: Noto Sans SC and KR, regular, under the SIL Open Font License.
-const FONTS: [(&str, &str); 2] = [
-    (
-        "node_modules/@expo-google-fonts/noto-sans-sc/400Regular/NotoSansSC_400Regular.ttf",
-        "NotoSansSC-Regular.ttf",
-    ),
-    (
-        "node_modules/@expo-google-fonts/noto-sans-kr/400Regular/NotoSansKR_400Regular.ttf",
-        "NotoSansKR-Regular.ttf",
-    ),
+/// The fonts in the order of preference, each as its path below `node_modules/@expo-google-fonts` and its file name in
+/// the fonts folder: Noto Sans with Chinese, Korean and emoji, under the SIL Open Font License.
+const FONTS: [(&str, &str); 8] = [
+    ("noto-sans-sc/400Regular/NotoSansSC_400Regular.ttf", "NotoSansSC-Regular.ttf"),
+    ("noto-sans-kr/400Regular/NotoSansKR_400Regular.ttf", "NotoSansKR-Regular.ttf"),
+    ("noto-emoji/400Regular/NotoEmoji_400Regular.ttf", "NotoEmoji-Regular.ttf"),
+    ("noto-sans-sc/700Bold/NotoSansSC_700Bold.ttf", "NotoSansSC-Bold.ttf"),
+    ("noto-sans/400Regular/NotoSans_400Regular.ttf", "NotoSans-Regular.ttf"),
+    ("noto-sans/700Bold/NotoSans_700Bold.ttf", "NotoSans-Bold.ttf"),
+    ("noto-sans/400Regular_Italic/NotoSans_400Regular_Italic.ttf", "NotoSans-Italic.ttf"),
+    ("noto-sans/700Bold_Italic/NotoSans_700Bold_Italic.ttf", "NotoSans-BoldItalic.ttf"),
 ];
 
 /// Installs the fonts in the folder `fonts` of `place`, unless already installed, and returns their paths.
-/// Calls `say` before the download of 85 MB, of which 17 MB are kept.
+/// Calls `say` before the download of 95 MB, of which 31 MB are kept.
 ///
 /// # Errors
 /// Returns [`PythonError`] without npm, network or disk space. Code and documents also work without the fonts.
@@ -33,7 +33,7 @@ pub fn prepare_fonts(place: &Path, say: &dyn Fn(&str)) -> Result<Vec<PathBuf>, P
     if fonts.iter().all(|font| font.is_file()) {
         return Ok(fonts.into());
     }
-    say("fetching the fonts for Chinese and Korean in charts and documents");
+    say("fetching the fonts of charts and documents");
     let unwritable = |error| PythonError::Unwritable(folder.display().to_string(), error);
     let package = folder.join("package");
     fs::create_dir_all(&package).map_err(unwritable)?;
@@ -43,8 +43,9 @@ pub fn prepare_fonts(place: &Path, say: &dyn Fn(&str)) -> Result<Vec<PathBuf>, P
         ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--logs-max=0"];
     run(Command::new("npm").args(install).current_dir(&package))?;
     // A rename comes last, so an existing font is complete.
-    for ((installed, _), font) in FONTS.iter().zip(&fonts) {
-        fs::rename(package.join(installed), font).map_err(unwritable)?;
+    let installed = package.join("node_modules/@expo-google-fonts");
+    for ((path, _), font) in FONTS.iter().zip(&fonts) {
+        fs::rename(installed.join(path), font).map_err(unwritable)?;
     }
     fs::remove_dir_all(&package).map_err(unwritable)?;
     Ok(fonts.into())

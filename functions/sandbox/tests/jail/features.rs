@@ -91,8 +91,7 @@ async fn documents_of_office_and_pdf_are_read_as_text() {
         ),
         (
             "a.pdf",
-            "from reportlab.pdfgen import canvas\nc = canvas.Canvas('a.pdf')\n\
-             c.drawString(72, 720, 'East grew')\nc.showPage()\nc.drawString(72, 720, 'most')\nc.save()",
+            "import typst\ntypst.compile(b'East grew #pagebreak() most', output='a.pdf')",
             vec!["## Page 1 of 2", "East grew", "## Page 2 of 2", "most"],
         ),
     ];

@@ -1,0 +1,44 @@
+"""Typesetting by typst: its templates are files of ours, and read all content as data."""
+
+import os
+import tempfile
+from functools import cache
+
+import matplotlib
+import typst
+
+# The families of text, by preference.
+FONTS = ("Noto Sans", "Noto Sans SC", "Noto Sans KR", "Noto Emoji", "DejaVu Sans")
+
+
+def load_fonts(paths):
+    """Returns the fonts of these files' folders, and matplotlib's. Their letters are read by the process that needs them.
+    """
+    return _load_folders(tuple({os.path.dirname(os.path.abspath(path)): None for path in paths}))
+
+
+@cache
+def _load_folders(folders):
+    own = os.path.join(matplotlib.get_data_path(), "fonts", "ttf")
+    return typst.Fonts(include_system_fonts=False, font_paths=[*folders, own])
+
+
+def find_font(fonts, is_bold=False):
+    """Returns the path of the font of Latin letters."""
+    weight = 700 if is_bold else 400
+    known = {(font.family, font.weight): font.path for font in load_fonts(fonts).fonts() if font.style == "normal"}
+    return next(known[family, weight] for family in FONTS if (family, weight) in known)
+
+
+def typeset(template, files, fonts, **options):
+    """Returns the bytes of a document. `files` are all that the template (text) can read, by name; `fonts` are paths.
+
+    Raises `typst.TypstError`.
+    """
+    with tempfile.TemporaryDirectory() as root:
+        for name, content in files.items():
+            with open(os.path.join(root, name), "wb") as file:
+                file.write(content)
+        # Packages would come from the network.
+        return typst.compile(template.encode(), root=root, font_paths=load_fonts(fonts), package_path=root,
+                             package_cache_path=root, **options)
