@@ -210,12 +210,13 @@ async fn names_are_unique() {
 async fn the_same_bytes_in_other_chunks_are_the_same_reply() {
     let rows = table();
     let bench = Bench::start(&rows).await;
-    for row in &rows {
+    for (number, row) in rows.iter().enumerate() {
         let body = row.body();
         let bytes = body.iter().map(|byte| vec![*byte]).collect();
         let outcome = bench.play(row, bytes, row.end()).await;
         assert_eq!(shown(&outcome), row.expected(), "{} byte by byte", row.name);
-        for at in 1..body.len() {
+        // Single bytes are cut at every place; a quarter of the places, others in each row, is cut in two.
+        for at in (1 + number % 4..body.len()).step_by(4) {
             let (head, tail) = body.split_at(at);
             let chunks = vec![head.to_vec(), tail.to_vec()];
             let outcome = bench.play(row, chunks, row.end()).await;
