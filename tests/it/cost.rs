@@ -13,11 +13,12 @@ use djinn_runtime::settings::{Settings, UserLimits};
 use djinn_scripted::ScriptedModel;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
-use serde_json::json;
+use reqwest::Method;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use crate::configuration::write;
-use crate::world::{Door, KEY, Protocol, Question, models, quick, received, settled};
+use crate::world::{Answer, Door, KEY, Protocol, Question, models, quick, received, settled};
 
 /// Settings with which nothing is done beside the journal.
 fn undisturbed() -> Settings {
@@ -216,4 +217,46 @@ async fn who_looks_an_ended_run_up_reads_its_metadata_and_its_last_words() {
     // Whoever drove it may write down that it left.
     made.retain(|operation, _| operation.starts_with("Get") || operation == "Query");
     assert_eq!(made, BTreeMap::from([("GetItem".to_owned(), 1), ("Query".to_owned(), 1)]));
+}
+
+/// The requests of a run that is started by this route. Updates are left out, because a driver may write down later that
+/// it left.
+async fn requests_by(path: &str, body: &Value) -> BTreeMap<String, u64> {
+    let model = ScriptedModel::start().await.unwrap();
+    let mut door =
+        Door::open(&model, |_| {}, |parts| parts.ports.settings = Arc::new(undisturbed()));
+    let client = door.listen().await;
+    let read = json!({"command": "get", "filename": "none.csv"});
+    model.on("Work.").say("I look.").call("file_tool", read).then().reply("Done.");
+    let request = client.request(Method::POST, path).header("accept", "text/event-stream");
+    let answer = Answer::of(request.json(body).send().await.unwrap()).await;
+    assert!(answer.status == 200 && answer.text.contains("Done."), "{path}: {}", answer.text);
+    model.assert_done();
+    let counter = door.aws.request_counter();
+    let mut counts = counter.take_counts();
+    // The alarm's removal is recorded after the last frame.
+    settled(&door.ports, answer.header("djinn-run-id")).await;
+    let later = counter.take_counts();
+    *counts.entry("PutItem".to_owned()).or_default() += later.get("PutItem").unwrap_or(&0);
+    counts.remove("UpdateItem");
+    counts
+}
+
+#[tokio::test]
+async fn a_run_by_the_protocols_of_others_costs_what_a_run_of_ours_costs() {
+    let question = Question::of("Work.", "s1");
+    let native = requests_by("/runs", &Protocol::Native.body(&question)).await;
+    assert!(native["PutItem"] > 2, "{native:?}");
+    let parts = json!([{"type": "text", "text": "Work."}]);
+    let messages = json!([{"id": "m1", "role": "user", "parts": parts, "content": "Work."}]);
+    let session = json!({"session_id": "s1"});
+    for (path, body) in [
+        (Protocol::Raw.path(), Protocol::Raw.body(&question)),
+        (Protocol::Ui.path(), Protocol::Ui.body(&question)),
+        ("/v1/chat/completions", json!({"messages": messages, "metadata": session})),
+        ("/v1/chat/completions", json!({"messages": messages, "stream": true})),
+        ("/ai/chat", json!({"id": "s1", "messages": messages})),
+    ] {
+        assert_eq!(requests_by(path, &body).await, native, "{path} {body}");
+    }
 }

@@ -287,3 +287,31 @@ async fn a_tool_that_its_server_has_removed_is_a_warning_until_the_server_is_loc
     assert_eq!(ask(&world, "r5").await, Value::Null);
     assert_eq!(is_gone().await, None);
 }
+
+#[tokio::test]
+async fn one_djinn_asks_another_by_its_own_server_and_client() {
+    let other = World::start().await;
+    other.model.on("Which region grew?").reply("North grew.");
+    let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (config, origin) = (folder.path(), other.client.url.clone());
+    let world = start(&home, config, &origin).await;
+    let file = format!("url = \"{origin}/mcp\"\ntrust = \"all\"\neffect = \"once\"\n");
+    write(config, "tools/servers/other.toml", &file);
+    let new = lock_of(config, &origin).lock_new_servers().await;
+    assert!(new.len() == 1 && new[0].outcome.is_ok(), "{:?}", new[0].outcome.as_ref().err());
+    let arguments = json!({"question": "Which region grew?", "session": "s9"});
+    let rule = world.model.on("Ask the other.").say("I ask.").call("other__ask", arguments);
+    rule.then().reply("It says North.");
+    let ending = world.client.ending(&Question::of("Ask the other.", "s1")).await;
+    assert_eq!(ending["answer"], "It says North.", "{ending}");
+    let requests = world.model.requests();
+    let request = requests.last().unwrap();
+    let tools = request.tools().iter().map(|tool| tool.name.as_str());
+    let tools: Vec<_> = tools.filter(|name| name.starts_with("other__")).collect();
+    assert_eq!(tools, ["other__ask", "other__look", "other__say", "other__stop"]);
+    let result = request.messages().iter().flat_map(|message| &message.results).next_back();
+    let result = &result.unwrap().text;
+    assert!(result.contains("North grew.") && result.contains("run_"), "{result}");
+    let session = other.get("/sessions/s9").await.json();
+    assert_eq!(session["turns"][0]["question"], "Which region grew?", "{session}");
+}

@@ -1,5 +1,5 @@
 //! Who may know whom by name: AWS is known to `shared/aws` alone, model providers to `shared/model`,
-//! and a client protocol's words to its one file.
+//! and a client protocol's words to its own files.
 
 use super::source::{Source, sources};
 use super::word::{Word, words};
@@ -14,13 +14,33 @@ struct Term {
     home: &'static [&'static str],
 }
 
-const TERMS: [Term; 3] = [
+const TERMS: &[Term] = &[
     Term { what: "the AWS SDK", is: is_aws, home: &["shared/aws/"] },
     Term { what: "the genai crate", is: is_genai, home: &["shared/model/"] },
     Term {
         what: "a word of the JoyAgent protocol",
         is: is_joyagent,
         home: &["shared/protocol/src/joyagent", "shared/testkit/"],
+    },
+    Term {
+        what: "a word of Chat Completions",
+        is: |word| has_any(word, &["chat.completion"]),
+        home: &[
+            "shared/protocol/src/chat_completions",
+            "shared/protocol/src/body/chat_completions.rs",
+            "shared/model/",
+            "shared/scripted/",
+        ],
+    },
+    Term {
+        what: "a word of the AI SDK",
+        is: |word| has_any(word, &AI_SDK),
+        home: &["shared/protocol/src/ai_sdk"],
+    },
+    Term {
+        what: "a word of MCP",
+        is: |word| has_any(word, &MCP),
+        home: &["shared/protocol/src/mcp", "shared/mcp/"],
     },
 ];
 
@@ -40,6 +60,18 @@ const JOYAGENT: [&str; 12] = [
     "tool_thought",
 ];
 
+const AI_SDK: [&str; 6] =
+    ["reset-step", "source-url", "start-step", "tool-approval-", "tool-input-", "tool-output-"];
+
+const MCP: [&str; 6] = [
+    "isError",
+    "mimeType",
+    "notifications/",
+    "progressToken",
+    "resource_link",
+    "structuredContent",
+];
+
 #[test]
 fn words_stay_at_home() {
     none(sources().iter().flat_map(strangers));
@@ -56,7 +88,12 @@ fn is_genai(word: &Word) -> bool {
 }
 
 fn is_joyagent(word: &Word) -> bool {
-    matches!(word, Word::Literal(text) if JOYAGENT.iter().any(|word| text.contains(word)))
+    has_any(word, &JOYAGENT)
+}
+
+/// Whether a literal has any of these words.
+fn has_any(word: &Word, words: &[&str]) -> bool {
+    matches!(word, Word::Literal(text) if words.iter().any(|word| text.contains(word)))
 }
 
 fn strangers(source: &Source) -> Vec<String> {
@@ -76,7 +113,7 @@ fn strangers(source: &Source) -> Vec<String> {
 
 #[test]
 fn a_stranger_is_noticed() {
-    let found = |path, text| strangers(&Source::parse(path, text));
+    let found = |path: &str, text: &str| strangers(&Source::parse(path, text));
     let aws = "use aws_sdk_s3::Client;";
     one(found("shared/tools/src/a.rs", aws), "`aws_sdk_s3`, the AWS SDK: only shared/aws/ may");
     none(found("shared/aws/src/a.rs", aws));
@@ -84,5 +121,15 @@ fn a_stranger_is_noticed() {
     let wire = "const A: &str = \"tool_thought\";";
     one(found("shared/core/src/entry.rs", wire), "a word of the JoyAgent protocol");
     none(found("shared/protocol/src/joyagent_ui.rs", wire));
+    for (literal, home, what) in [
+        ("tool-input-available", "ai_sdk/calls.rs", "the AI SDK"),
+        ("chat.completion.chunk", "chat_completions.rs", "Chat Completions"),
+        ("structuredContent", "mcp/outcome.rs", "MCP"),
+    ] {
+        let wire = format!("const A: &str = \"{literal}\";");
+        let route = found("functions/agent/src/route/ask.rs", &wire);
+        one(route, &format!("a word of {what}: only shared/protocol/src/"));
+        none(found(&format!("shared/protocol/src/{home}"), &wire));
+    }
     none(found("functions/agent/src/a.rs", "//! tool_thought, aws_sdk_s3\nfn genai_like() {}"));
 }
