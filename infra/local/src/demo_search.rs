@@ -3,7 +3,6 @@
 
 mod index;
 mod page_text;
-mod words;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

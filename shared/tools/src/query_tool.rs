@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 
 use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, render_error};
 use crate::python_tool::{sandbox_policy, strip_fence};
+use crate::table_list::{escape_cell, show};
 use crate::table_state::{TABLE_TOOL, TableState};
-use crate::table_tool::{escape_cell, show};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Maximum time of all queries of a call, in seconds.

@@ -7,7 +7,7 @@ use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput};
 use djinn_runtime::port::file::{Files, NewFile};
-use djinn_runtime::port::sandbox::table::{FileTable, TableColumn, TableNote, TablesValue};
+use djinn_runtime::port::sandbox::table::TablesValue;
 use djinn_runtime::port::sandbox::{Sandbox, SandboxJob, SandboxWork};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::port::{StoreError, UserKey};
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, job_context, render_error};
 use crate::python_tool::sandbox_policy;
 use crate::table_catalog::{CatalogTable, TableCatalog};
+use crate::table_list::list_tables;
 use crate::table_state::{ReadFile, StoredTable, TABLE_TOOL, TableState, TableWords};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
@@ -26,10 +27,6 @@ use crate::typed_tool::{ToolDefinition, TypedTool};
 const MAX_READ: usize = 10;
 /// Extensions of files that may hold tables.
 const EXTENSIONS: [&str; 8] = ["csv", "tsv", "json", "jsonl", "ndjson", "xlsx", "xlsm", "parquet"];
-/// Maximum number of columns shown of a table.
-const MAX_COLUMNS: usize = 200;
-/// Maximum characters of the values shown of a column.
-const MAX_VALUES: usize = 200;
 /// The media type of Parquet.
 const PARQUET: &str = "application/vnd.apache.parquet";
 
@@ -161,41 +158,6 @@ impl<F: Files + Send + Sync> TableTool<F> {
     fn unavailable(&self, context: &ToolContext) -> ToolError {
         render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
     }
-
-    fn render(&self, language: Language, state: &TableState, left_behind: &[String]) -> String {
-        let tables = state.files.iter().flat_map(|file| {
-            file.tables.iter().map(|stored| {
-                let notes = file.notes.iter().chain(&stored.table.notes);
-                let notes = notes.map(|note| self.render_note(language, note));
-                let words = stored.words.as_ref();
-                json!({
-                    "name": stored.name, "source": describe_source(&file.name, &stored.table),
-                    "title": words.map_or("", |words| &words.title),
-                    "rules": words.map_or("", |words| &words.rules),
-                    "has_words": words.is_some_and(|words| !words.columns.is_empty()),
-                    "rows": stored.table.rows,
-                    "columns": describe_columns(&stored.table.columns, words),
-                    "notes": notes.collect::<Vec<_>>().join("\n"),
-                })
-            })
-        });
-        let unread = state.files.iter().filter(|file| file.tables.is_empty());
-        let problems = unread.map(|file| json!({"name": file.name, "problem": file.problem}));
-        let values = json!({
-            "tables": tables.collect::<Vec<_>>(), "problems": problems.collect::<Vec<_>>(),
-            "left_behind": left_behind.join(", "),
-        });
-        self.prompts.render(language, prompt::TABLES_FOUND, values)
-    }
-
-    fn render_note(&self, language: Language, note: &TableNote) -> String {
-        let TableNote { code, count, examples, column, name } = note;
-        let values = json!({
-            "code": code, "count": count, "examples": examples.join("; "), "column": column,
-            "name": name,
-        });
-        self.prompts.render(language, prompt::TABLE_NOTE, values)
-    }
 }
 
 impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
@@ -251,7 +213,7 @@ impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
         state.name_tables();
         let kept = state.keep(self.files.as_ref(), context).await;
         let kept = kept.map_err(|_| self.unavailable(context))?;
-        let text = self.render(context.language, &state, &left_behind);
+        let text = list_tables(&self.prompts, context.language, &state, &left_behind, &task);
         Ok(ToolOutput { state: Some(kept), ..ToolOutput::from_text(text) })
     }
 }
@@ -262,53 +224,4 @@ fn may_hold_tables(file: &ProductFile) -> bool {
         && extension.is_some_and(|extension| {
             EXTENSIONS.iter().any(|other| extension.eq_ignore_ascii_case(other))
         })
-}
-
-fn describe_source(name: &FileName, table: &FileTable) -> String {
-    match &table.sheet {
-        Some(sheet) => format!("{name} / {sheet}"),
-        None => name.to_string(),
-    }
-}
-
-/// Returns a line of a Markdown table for each column, with what the table's file says about the column.
-fn describe_columns(columns: &[TableColumn], words: Option<&TableWords>) -> String {
-    let find_words = |column: &TableColumn| words.and_then(|words| words.find_column(&column.name));
-    let mut shown: Vec<&TableColumn> = columns.iter().collect();
-    if columns.len() > MAX_COLUMNS {
-        shown.sort_by_key(|column| !find_words(column).is_some_and(|words| words.is_always_shown));
-    }
-    let has_words = words.is_some_and(|words| !words.columns.is_empty());
-    let line = |column: &TableColumn| {
-        let TableColumn { name, kind, samples, min, max, readings, is_key, .. } = column;
-        let mut kind = kind.clone();
-        for word in readings.iter().map(String::as_str).chain(is_key.then_some("key")) {
-            kind = format!("{kind}, {word}");
-        }
-        let range = (!min.is_null()).then(|| format!("{} … {}", show(min), show(max)));
-        let values = range.unwrap_or_else(|| samples.join(", "));
-        let values: String = values.chars().take(MAX_VALUES).collect();
-        let about = find_words(column).map_or("", |words| &words.about);
-        let about = if has_words { format!(" {} |", escape_cell(about)) } else { String::new() };
-        format!("| {} | {kind} | {} |{about}", escape_cell(name), escape_cell(&values))
-    };
-    let mut lines: Vec<String> = shown.into_iter().take(MAX_COLUMNS).map(line).collect();
-    if columns.len() > MAX_COLUMNS {
-        lines.push(format!("| … | | {} |", columns.len() - MAX_COLUMNS));
-    }
-    lines.join("\n")
-}
-
-/// Returns a JSON value as text, without the quotation marks of a text.
-pub(crate) fn show(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
-    }
-}
-
-/// Returns a text as one cell of a Markdown table.
-pub(crate) fn escape_cell(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('|', "\\|").replace(['\r', '\n'], " ")
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use bm25::{Document, SearchEngine, SearchEngineBuilder};
+use bm25::{Document, SearchEngine, SearchEngineBuilder, Tokenizer};
+use djinn_tools::words::split_words;
 
 use super::page_text::PageBlocks;
-use super::words::SiteWords;
 
 /// The table of contents, which is not indexed.
 const CONTENTS: &str = "index.html";
@@ -22,6 +22,15 @@ const SNIPPET: usize = 300;
 pub(super) struct SiteIndex {
     pages: Vec<IndexedPage>,
     engine: SearchEngine<u32, u32, SiteWords>,
+}
+
+/// The words of pages and queries.
+struct SiteWords;
+
+impl Tokenizer for SiteWords {
+    fn tokenize(&self, text: &str) -> Vec<String> {
+        split_words(text)
+    }
 }
 
 struct IndexedPage {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::words::split_words;
+use djinn_tools::words::split_words;
 
 /// The elements around a page's text; the first one found is used.
 const MAIN: [(&str, &str); 2] = [("<article>", "</article>"), ("<body>", "</body>")];

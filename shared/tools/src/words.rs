@@ -1,18 +1,9 @@
-//! Splits text into words for the index.
+//! Splits text into words for an index.
 
-use bm25::Tokenizer;
-
-/// Splits text into lowercase words, and Chinese and Japanese text into pairs of neighboring characters.
-pub(super) struct SiteWords;
-
-impl Tokenizer for SiteWords {
-    fn tokenize(&self, text: &str) -> Vec<String> {
-        split_words(text)
-    }
-}
-
-/// Splits a text into words. Numbers keep the decimal point and lose thousands separators.
-pub(super) fn split_words(text: &str) -> Vec<String> {
+/// Splits text into lowercase words, and Chinese and Japanese text into pairs of neighboring characters. Numbers keep
+/// the decimal point and lose thousands separators.
+#[must_use]
+pub fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut signs = Vec::new();
