@@ -1,6 +1,7 @@
 /** Names and numbers of lanes. */
 
 import type { Lane, Run, RequestState, SessionFile } from "../store/types";
+import type { ToolFailure, ToolResult } from "../wire/contract";
 import type { Words } from "../words";
 
 /** The shortest name that tells lanes apart: the work of a step, or the agent. */
@@ -31,6 +32,13 @@ export interface Totals {
   readonly toolCalls: number;
 }
 
+/** The reasons of failed calls that were begun, as in docs/events.md. */
+const BEGUN: ReadonlySet<ToolFailure> = new Set<ToolFailure>(["error", "timed_out", "crashed", "uncertain", "stopped"]);
+
+function wasRun(result: ToolResult): boolean {
+  return result.status === "done" || (result.status === "failed" && BEGUN.has(result.reason));
+}
+
 /** The counts of rows are kept, because most lanes do not change with each event. */
 const countsByRows = new WeakMap<Lane["rows"], Pick<Totals, "modelCalls" | "toolCalls">>();
 
@@ -41,7 +49,7 @@ function countsOf(rows: Lane["rows"]): Pick<Totals, "modelCalls" | "toolCalls"> 
   let toolCalls = 0;
   for (const row of rows) {
     if (row.kind === "message") modelCalls += 1;
-    else if (row.kind === "call") toolCalls += 1;
+    else if (row.kind === "call" && row.result && wasRun(row.result)) toolCalls += 1;
   }
   const counts = { modelCalls, toolCalls };
   countsByRows.set(rows, counts);
@@ -68,6 +76,29 @@ export function totalsBelow(run: Run, path: string): Totals {
     };
   }
   return sum;
+}
+
+/** Sums up the whole run. The end of a stopped run does not count the agents that were still at work. */
+export function runTotals(run: Run): Totals {
+  const lanes = totalsBelow(run, "");
+  if (!run.end) return lanes;
+  const { usage, model_calls, tool_calls } = run.end.spent;
+  const ended: Totals = {
+    tokens: usage.input_tokens + usage.output_tokens,
+    microUsd: usage.micro_usd ?? null,
+    tookMs: 0,
+    modelCalls: model_calls,
+    toolCalls: tool_calls,
+  };
+  if (run.end.status !== "stopped") return ended;
+  const hasMoney = ended.microUsd !== null || lanes.microUsd !== null;
+  return {
+    tokens: Math.max(ended.tokens, lanes.tokens),
+    microUsd: hasMoney ? Math.max(ended.microUsd ?? 0, lanes.microUsd ?? 0) : null,
+    tookMs: 0,
+    modelCalls: Math.max(ended.modelCalls, lanes.modelCalls),
+    toolCalls: Math.max(ended.toolCalls, lanes.toolCalls),
+  };
 }
 
 /** Returns the last line that a lane wrote, or its running call. */

@@ -2,16 +2,13 @@ import type { ReactNode } from "react";
 import type { Run, Turn } from "../../store/types";
 import { useWords } from "../../words";
 import { formatMoney, formatTokens } from "../../words/numbers";
-import { totalsBelow } from "../lanes";
+import { runTotals } from "../lanes";
 import styles from "./panel.module.css";
 
 /** One figure for the whole run. */
 export function Cost({ run, budget }: { run: Run; budget: Turn["budget"] }): ReactNode {
   const words = useWords();
-  const totals = totalsBelow(run, "");
-  const spent = run.end?.spent;
-  const money = spent ? (spent.usage.micro_usd ?? null) : totals.microUsd;
-  const tokens = spent ? spent.usage.input_tokens + spent.usage.output_tokens : totals.tokens;
+  const { tokens, microUsd: money, modelCalls, toolCalls } = runTotals(run);
   const limit = budget?.micro_usd.limit ?? null;
   const tokenLimit = budget?.tokens.limit ?? null;
   const share =
@@ -46,8 +43,7 @@ export function Cost({ run, budget }: { run: Run; budget: Turn["budget"] }): Rea
       ) : null}
       <div className={`${styles.costRow} ${styles.costFaint}`}>
         <span>
-          {words.usage.modelCalls(spent?.model_calls ?? totals.modelCalls)} ·{" "}
-          {words.usage.toolCallCount(spent?.tool_calls ?? totals.toolCalls)}
+          {words.usage.modelCalls(modelCalls)} · {words.usage.toolCallCount(toolCalls)}
         </span>
         {money === null ? null : <span>{tokenText}</span>}
       </div>

@@ -2,7 +2,7 @@ import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { Lane, Run, Turn } from "../../store/types";
 import { type Words, useLanguage, useWords } from "../../words";
 import { formatCount, formatDuration, formatMoney, formatTokens } from "../../words/numbers";
-import { laneName, totalsBelow } from "../lanes";
+import { laneName, runTotals } from "../lanes";
 import styles from "./panel.module.css";
 
 const AuditDialog = lazy(() => import("./AuditDialog"));
@@ -70,7 +70,7 @@ export function Usage({ run, budget }: UsageProps): ReactNode {
 }
 
 function Summary({ run, words }: { run: Run; words: Words }): ReactNode {
-  const totals = totalsBelow(run, "");
+  const totals = runTotals(run);
   return (
     <p className={styles.summary}>
       {[

@@ -1,9 +1,10 @@
 import type { ReactNode } from "react";
-import type { RunEnd, SessionFile, Turn } from "../../store/types";
+import type { Run, RunEnd, SessionFile, Turn } from "../../store/types";
 import { useLanguage, useWords } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
 import { formatDuration, formatMoney, formatTokens } from "../../words/numbers";
 import { FileChip } from "../files/FileChip";
+import { runTotals } from "../lanes";
 import { CopyButton } from "../parts/CopyButton";
 import { ErrorBox } from "../parts/ErrorBox";
 import parts from "../parts/parts.module.css";
@@ -41,7 +42,7 @@ export function End({ turn }: { turn: Turn }): ReactNode {
         </div>
       ) : null}
       <div className={styles.endFacts}>
-        {end ? <Figures end={end} /> : null}
+        {end && turn.detail ? <Figures run={turn.detail} end={end} /> : null}
         {answer && turn.status !== "failed" ? <CopyButton text={() => answer} label={words.talk.copyAnswer} /> : null}
         {turn.detail === null && turn.run !== null && turn.status !== "expired" ? (
           <button
@@ -62,14 +63,14 @@ export function End({ turn }: { turn: Turn }): ReactNode {
 }
 
 /** The figures of the whole run, with all agents. */
-function Figures({ end }: { end: RunEnd }): ReactNode {
+function Figures({ run, end }: { run: Run; end: RunEnd }): ReactNode {
   const words = useWords();
-  const { usage } = end.spent;
+  const { tokens, microUsd } = runTotals(run);
   const facts = [
     words.talk.tookMs(formatDuration(end.tookMs)),
     end.pausedMs > 0 ? words.talk.pausedMs(formatDuration(end.pausedMs)) : "",
-    words.usage.tokenCount(formatTokens(usage.input_tokens + usage.output_tokens)),
-    usage.micro_usd === undefined ? "" : formatMoney(usage.micro_usd),
+    words.usage.tokenCount(formatTokens(tokens)),
+    microUsd === null ? "" : formatMoney(microUsd),
   ].filter(Boolean);
   return <span className={styles.figures}>{facts.join(" · ")}</span>;
 }
