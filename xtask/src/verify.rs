@@ -6,6 +6,7 @@
 mod bootstrap;
 mod built_programs;
 mod clients;
+mod data;
 mod docs;
 mod egress;
 mod examples;
@@ -114,6 +115,12 @@ const STEPS: &[CheckStep] = &[
         name: "sandbox",
         description: "model-written code in the jail: attacks, allowed actions, stories over HTTP",
         run: sandbox::run_tests,
+        remedy: "run the named test alone, with SANDBOX_PYTHON=target/sandbox-python/bin/python",
+    },
+    CheckStep {
+        name: "data",
+        description: "questions over tables: hostile statements, TPC-H, stories over HTTP",
+        run: data::run_tests,
         remedy: "run the named test alone, with SANDBOX_PYTHON=target/sandbox-python/bin/python",
     },
     CheckStep {

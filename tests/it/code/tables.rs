@@ -23,7 +23,7 @@ fn queries(sql: &str) -> Value {
 }
 
 #[tokio::test]
-#[ignore = "needs a Python: cargo verify --only sandbox"]
+#[ignore = "needs a Python: cargo verify --only data"]
 async fn right_query_costs_one_model_call_and_its_rows_are_the_answer() {
     let scratch = TempDir::new().unwrap();
     let world = start(&scratch).await;
@@ -61,7 +61,7 @@ async fn right_query_costs_one_model_call_and_its_rows_are_the_answer() {
 }
 
 #[tokio::test]
-#[ignore = "needs a Python: cargo verify --only sandbox"]
+#[ignore = "needs a Python: cargo verify --only data"]
 async fn wrong_query_is_corrected_and_a_hostile_one_is_not_run() {
     let scratch = TempDir::new().unwrap();
     let world = start(&scratch).await;
@@ -93,7 +93,7 @@ async fn wrong_query_is_corrected_and_a_hostile_one_is_not_run() {
 }
 
 #[tokio::test]
-#[ignore = "needs a Python: cargo verify --only sandbox"]
+#[ignore = "needs a Python: cargo verify --only data"]
 async fn without_tables_the_model_is_told_so() {
     let scratch = TempDir::new().unwrap();
     let world = start(&scratch).await;
@@ -120,7 +120,7 @@ fn write_table(folder: &Path) {
 }
 
 #[tokio::test]
-#[ignore = "needs a Python: cargo verify --only sandbox"]
+#[ignore = "needs a Python: cargo verify --only data"]
 async fn table_of_the_deployment_has_no_hidden_columns_and_no_rows_of_others() {
     let scratch = TempDir::new().unwrap();
     let folder = TempDir::new().unwrap();
@@ -172,7 +172,7 @@ fn page_events(text: &str) -> (Vec<Value>, Vec<String>) {
 }
 
 #[tokio::test]
-#[ignore = "needs a Python: cargo verify --only sandbox"]
+#[ignore = "needs a Python: cargo verify --only data"]
 async fn joyagents_data_page_lists_and_previews_tables_and_draws_an_answer() {
     let scratch = TempDir::new().unwrap();
     let folder = TempDir::new().unwrap();
@@ -218,7 +218,7 @@ async fn joyagents_data_page_lists_and_previews_tables_and_draws_an_answer() {
 }
 
 #[tokio::test]
-#[ignore = "needs a Python: cargo verify --only sandbox"]
+#[ignore = "needs a Python: cargo verify --only data"]
 async fn demo_model_answers_the_suggested_questions_over_the_demo_tables() {
     let scratch = TempDir::new().unwrap();
     let folder = TempDir::new().unwrap();

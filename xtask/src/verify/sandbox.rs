@@ -11,7 +11,7 @@ use djinn_local::{prepare_fonts, prepare_python};
 
 use super::built_programs::BuiltPrograms;
 use super::test_process;
-use crate::process::{command_output, run};
+use crate::process::command_output;
 use crate::terminal::print_line;
 use crate::workspace;
 
@@ -23,53 +23,63 @@ const COPY_PYTHON: &str = include_str!("copy_python.py");
 /// The user id of `nobody` on all distributions.
 const NOBODY: u32 = 65_534;
 
-/// The modules of Python in the sandbox, and their tests.
-const MODULES: &str = "functions/sandbox/python";
-const TABLE_TESTS: &str = "functions/sandbox/tests/tables";
+/// Tests of tables, which the step `data` runs.
+const TABLE_TESTS: [&str; 4] = ["--skip", "tables::", "--skip", "tpch::"];
+
+/// A Python with the packages of `infra/sandbox`, and fonts.
+pub(super) struct SandboxPython {
+    pub(super) python: PathBuf,
+    fonts: Vec<PathBuf>,
+}
+
+impl SandboxPython {
+    /// Installs what is missing.
+    pub(super) fn prepare() -> Result<Self> {
+        let place = workspace::target_dir().join("sandbox-python");
+        let python = prepare_python(&place, &say).context("the sandbox's tests need a Python")?;
+        let fonts = prepare_fonts(&place, &say).context("the sandbox's tests need fonts")?;
+        Ok(Self { python, fonts })
+    }
+
+    /// Runs a command's tests, which find Python and the fonts in variables.
+    pub(super) fn run_tests(&self, mut tests: Command) -> Result<()> {
+        let fonts = std::env::join_paths(&self.fonts)?;
+        test_process::run_tests(tests.env(PYTHON, &self.python).env(FONTS, fonts))
+    }
+}
 
 /// Runs attacks, features, documents and stories with the packages of `infra/sandbox`. As root, many tests also
 /// run as another user.
 pub(super) fn run_tests() -> Result<()> {
-    let place = workspace::target_dir().join("sandbox-python");
-    let say = |words: &str| print_line(&format!("    {words}"));
-    let python = prepare_python(&place, &say).context("the sandbox's tests need a Python")?;
-    let fonts = prepare_fonts(&place, &say).context("the sandbox's tests need fonts")?;
-    let font_paths = std::env::join_paths(&fonts)?;
-    run_python_tests(&python)?;
+    let prepared = SandboxPython::prepare()?;
     let built = BuiltPrograms::new()?;
     let jail = |words: &[&str]| {
         let words = [&["--ignored", "--nocapture"], words].concat();
         built.test_command("functions/sandbox", "jail", &words)
     };
     // Successful attacks would affect files of other tests, and endings count the open files of this process.
-    let harmless = jail(&["--skip", "attacks::", "--skip", "endings::", "--test-threads", "2"]);
-    let alone = jail(&["attacks::", "endings::", "--test-threads", "1"])?;
-    for mut tests in [harmless?, alone] {
-        test_process::run_tests(tests.env(PYTHON, &python).env(FONTS, &font_paths))?;
-    }
+    let harmless = ["--skip", "attacks::", "--skip", "endings::", "--test-threads", "2"];
+    prepared.run_tests(jail(&[&harmless, &TABLE_TESTS[..]].concat())?)?;
+    prepared.run_tests(jail(&["attacks::", "endings::", "--test-threads", "1"])?)?;
     if rustix::process::geteuid().is_root() {
         let public = PublicFolder::new()?;
         // Without root, other namespaces and limits apply.
         let tests = ["attacks::", "ends::", "features::ordinary", "--skip", "without_the_jail"];
         let tests = jail(&[tests.as_slice(), &["--test-threads", "1"]].concat())?;
-        run_as_nobody(&public.0, &tests, &python, &fonts)?;
+        run_as_nobody(&public.0, &tests, &prepared)?;
     } else {
         say("nothing is done as another user: this is not root");
     }
-    let mut stories = built.ignored_test_command("tests", "it", &["code::", "report::"])?;
-    test_process::run_tests(stories.env(PYTHON, &python).env(FONTS, &font_paths))
+    let stories = ["code::", "report::", "--skip", "code::tables::"];
+    prepared.run_tests(built.ignored_test_command("tests", "it", &stories)?)
 }
 
-/// Runs the tests of Python's modules that read and query tables, outside of the jail.
-fn run_python_tests(python: &Path) -> Result<()> {
-    let mut tests = Command::new(python);
-    tests.args(["-B", "-m", "unittest", "discover", "--start-directory"]);
-    tests.arg(workspace::root().join(TABLE_TESTS));
-    run(tests.env("PYTHONPATH", workspace::root().join(MODULES)))
+fn say(words: &str) {
+    print_line(&format!("    {words}"));
 }
 
 /// Runs a command's tests as a user without rights, on readable copies.
-fn run_as_nobody(folder: &Path, tests: &Command, python: &Path, fonts: &[PathBuf]) -> Result<()> {
+fn run_as_nobody(folder: &Path, tests: &Command, prepared: &SandboxPython) -> Result<()> {
     let readable = |from: &Path, name: &str| -> Result<PathBuf> {
         let copy = folder.join(name);
         fs::copy(from, &copy).with_context(|| format!("{} cannot be copied", from.display()))?;
@@ -78,10 +88,10 @@ fn run_as_nobody(folder: &Path, tests: &Command, python: &Path, fonts: &[PathBuf
     };
     let program = readable(Path::new(tests.get_program()), "jail")?;
     let fonts: Vec<PathBuf> = (1..)
-        .zip(fonts)
+        .zip(&prepared.fonts)
         .map(|(number, font)| readable(font, &format!("{number}.ttf")))
         .collect::<Result<_>>()?;
-    let mut copying = Command::new(python);
+    let mut copying = Command::new(&prepared.python);
     copying.args(["-I", "-c", COPY_PYTHON]).arg(folder.join("python"));
     let python = command_output(&mut copying)?;
     let mut command = Command::new(program);

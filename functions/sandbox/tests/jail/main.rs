@@ -1,6 +1,6 @@
 //! The jail with a real Python: attacks that must all fail, features that must work, and how jobs end.
 //!
-//! `cargo verify --only sandbox` makes the Python that they need and runs them.
+//! `cargo verify --only sandbox` and `--only data` make the Python that they need and run them.
 
 #![allow(
     clippy::expect_used,
@@ -31,3 +31,4 @@ mod python;
 mod real_files;
 mod sealed;
 mod tables;
+mod tpch;

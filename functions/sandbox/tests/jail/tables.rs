@@ -35,7 +35,7 @@ fn sandboxes() -> Vec<TestSandbox> {
 }
 
 #[tokio::test]
-#[ignore = "needs a Python: cargo verify --only sandbox"]
+#[ignore = "needs a Python: cargo verify --only data"]
 async fn files_become_typed_tables_within_all_walls() {
     for sandbox in sandboxes() {
         let files =
@@ -59,7 +59,7 @@ const QUERIES: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-#[ignore = "needs a Python: cargo verify --only sandbox"]
+#[ignore = "needs a Python: cargo verify --only data"]
 async fn queries_run_within_all_walls() {
     for sandbox in sandboxes() {
         let name = FileName::new("订单.csv").unwrap();

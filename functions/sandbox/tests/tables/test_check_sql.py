@@ -3,6 +3,7 @@
 import os
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import duckdb
@@ -97,6 +98,15 @@ SOURCES = [
     "main.orders", "information_schema.tables", "pg_catalog.pg_class", "sqlite_master", "secrets", "read_json('x')",
     "parquet_metadata('x')",
 ]
+NESTED = [place.format(source=source) for place in PLACES for source in SOURCES]
+# What the form of the query and the locked engine accept without the check: reads of the engine's memory, and long
+# texts. Nothing of it reaches a file.
+ENGINE_ACCEPTS = [
+    "DESCRIBE orders", "SHOW TABLES", "SUMMARIZE orders", "main.orders", "information_schema.tables", "pg_catalog.pg_class",
+    "sqlite_master", "duckdb_settings()", "pragma_table_info('orders')", "query('SELECT 1')", "query_table('orders')",
+    "current_setting('memory_limit')", "current_user", "version()", "setseed(0.5)", "write_log('x')", "sleep_ms(1000)",
+    "SELECT 1) AS a, (SELECT 2", "SELECT 1\0", "((((", "'xxxx",
+]
 
 
 class CheckSql(unittest.TestCase):
@@ -114,9 +124,8 @@ class CheckSql(unittest.TestCase):
                 self.assertEqual(raised.exception.code, code)
 
     def test_no_statement_passes_other_than_a_read_of_the_tables(self):
-        nested = [place.format(source=source) for place in PLACES for source in SOURCES]
-        escapes = [sql.format(outside="/o", secret="/s", folder="/f", table="/t") for sql in ESCAPES]
-        statements = {*(sql for sql, _ in HOSTILE), *nested, *escapes}
+        statements = {*(sql for sql, _ in HOSTILE), *NESTED,
+                      *(sql.format(outside="/o", secret="/s", folder="/f", table="/t") for sql in ESCAPES)}
         passed = [sql for sql in sorted(statements) if self.is_accepted(sql)]
         print(f"{len(statements)} statements, {len(passed)} passed")
         self.assertGreaterEqual(len(statements), 240)
@@ -192,6 +201,21 @@ class Confinement(unittest.TestCase):
                 [result] = run_queries([self.table], [{"question": "", "sql": statement}], [], 5)["results"]
                 self.assertIn("error", result)
                 self.assert_untouched(before)
+
+    def test_without_the_check_no_statement_touches_a_file_and_the_accepted_ones_are_known(self):
+        before = {path.name: path.read_bytes() for path in self.folder.iterdir()}
+        statements = [*(sql for sql, _ in HOSTILE), *NESTED, *(sql.format(**self.places) for sql in ESCAPES)]
+        queries = [{"question": "", "sql": sql} for sql in statements]
+        with unittest.mock.patch("run_queries.check_sql", lambda *_: None):
+            results = run_queries([self.table], queries, [], 50)["results"]
+        written = {result["file"] for result in results if "file" in result}
+        after = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.name not in written}
+        self.assertEqual(after, before)
+        accepted = [result["sql"] for result in results if "error" not in result]
+        for result in results:
+            self.assertNotIn("4711", result.get("rows", ""))
+        self.assertEqual([sql for sql in accepted if not any(name in sql for name in ENGINE_ACCEPTS)], [])
+        self.assertEqual([name for name in ENGINE_ACCEPTS if not any(name in sql for sql in accepted)], [])
 
     def test_endless_and_huge_queries_end(self):
         for sql, codes in [

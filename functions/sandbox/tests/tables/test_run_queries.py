@@ -183,6 +183,28 @@ class RunQueries(unittest.TestCase):
                 self.assertEqual((error["code"], (error["line"], error["column"])), (code, place))
                 self.assertTrue(near is None or error["near"][0] == near, error)
 
+    def test_every_error_is_json_with_a_code(self):
+        for sql, code in [
+            ("", "empty"), ("SELECT ?", "parameter"), ("SELECT 1; SELECT 2", "not_one_query"), ("DROP TABLE orders", "no_query"),
+            ("SELECT * FROM main.orders", "qualified_table"), ("SELECT " + "x" * 21_000, "too_long"),
+            ("SELECT sum(o.金额) FROM orders o JOIN items i ON o.id = i.order_id", "doubled_total"),
+            ("SELECT CAST('金' AS INTEGER)", "failed"), ("SELECT read_text('x')", "function"),
+        ]:
+            with self.subTest(sql[:40]):
+                error = self.run_one(sql)["error"]
+                self.assertEqual(error["code"], code)
+                self.assertEqual(json.loads(json.dumps(error)), error)
+
+    def test_names_and_values_with_dollars_and_quotes_stay_as_they_are(self):
+        Path("odd.csv").write_text('价格$1,"a ""b"" \\1",it\'s\n5,$1,x\n7,\\0,$$\n', encoding="utf-8")
+        [table] = read_tables("odd.csv", "odd.csv")["tables"]
+        self.tables.append({key: table[key] for key in ("parquet", "columns")} | {"name": "odd"})
+        names = [column["name"] for column in table["columns"]]
+        selected = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names)
+        result = self.run_one(f"SELECT {selected} FROM \"odd\" WHERE \"it's\" = '$$'")
+        self.assertEqual([column["name"] for column in result["columns"]], ["价格$1", 'a "b" \\1', "it's"])
+        self.assertEqual(json.loads(result["rows"]), [[7, "\\0", "$$"]])
+
     def test_queries_share_the_time_and_each_has_a_result(self):
         slow = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = 7"
         queries = [{"question": "", "sql": sql} for sql in ("SELECT 1", slow, "SELECT 2")]
