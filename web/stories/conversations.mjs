@@ -111,6 +111,11 @@ export const CONVERSATIONS = {
     await ask(page, "Write another note");
     await card(page, "write a file").waitFor();
     await page.reload();
+    // Its buttons are in view on a phone, without a pointer to them.
+    await page.setViewportSize({ width: 360, height: 560 });
+    await page.getByText("1 request waits for you", { exact: true }).waitFor({ state: "hidden" });
+    const allow = await card(page, "write a file").getByRole("button", { name: "Allow", exact: true }).boundingBox();
+    assert.ok(allow.y + allow.height <= (await box(page).boundingBox()).y);
     await decide(card(page, "write a file"), "Skip");
     await conversation(page).getByText("I left it.").waitFor();
     await ended(page);
@@ -270,6 +275,19 @@ export const CONVERSATIONS = {
     await ended(page);
     await panel.getByText(/ of 50\.0M tokens/).waitFor();
     assert.equal(await panel.innerText(), shown);
+    // On a phone, a file with a wide table keeps its controls in view, and Back leads to the conversation.
+    await page.setViewportSize({ width: 360, height: 740 });
+    const address = page.url();
+    const file = page.getByRole("dialog", { name: "comparison.md" });
+    for (const leave of [() => page.goBack(), () => page.mouse.click(180, 3)]) {
+      await conversation(page).getByRole("button", { name: "comparison.md" }).click();
+      await file.getByRole("table").waitFor();
+      const close = await file.getByRole("button", { name: "Close" }).boundingBox();
+      assert.ok(close.x + close.width <= 348, `Close ends at ${close.x + close.width}`);
+      await leave();
+      await file.waitFor({ state: "detached" });
+      assert.equal(page.url(), address);
+    }
   },
 
   async key_is_asked_for_and_kept_for_the_tab({ page, model, variables, allow, after }) {

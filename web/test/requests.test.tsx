@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 // The cards of requests: what they show of the server's events, and what the reader's decision becomes.
 
+import { act } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RequestSlot } from "../src/view/requests/Slot";
 import { Tray } from "../src/view/requests/Tray";
@@ -150,9 +151,12 @@ test("a card takes no click before it has rested", async () => {
   const page = new TestPage();
   opened.push(page);
   await page.show(<RequestSlot run={runOf(asking(question({ questions: ["Which one?"] })))} request="t1.c1" />);
+  const skip = page.find("Continue without an answer");
   await page.press("Continue without an answer");
   expect(page.calls).toEqual([]);
+  expect(skip.getAttribute("aria-disabled")).toBe("true");
   await rest();
+  expect(skip.getAttribute("aria-disabled")).toBe("false");
   await page.press("Continue without an answer");
   expect(page.calls).toHaveLength(1);
 });
@@ -396,4 +400,33 @@ test("calls are decided together, and a question is not", async () => {
   expect(page.calls).toEqual([["respondGroup", "t1", { kind: "confirm" }]]);
   await page.show(<Tray run={two("ask_user")} onShow={() => undefined} />);
   expect(page.all("Allow all")).toEqual([]);
+});
+
+test("one request is announced above the box only while its card is out of view", async () => {
+  const watched: { report(ratio: number): void }[] = [];
+  vi.stubGlobal(
+    "IntersectionObserver",
+    class {
+      constructor(report: (entries: readonly object[]) => void) {
+        watched.push({ report: (ratio) => report([{ intersectionRatio: ratio }]) });
+      }
+      observe(): void {}
+      disconnect(): void {}
+    },
+  );
+  const run = runOf(asking({ ...call, tool: "look", arguments: {} }));
+  const page = new TestPage();
+  opened.push(page);
+  await page.show(
+    <>
+      <RequestSlot run={run} request="t1.c1" />
+      <Tray run={run} onShow={() => undefined} />
+    </>,
+  );
+  expect(page.text).toContain("1 request waits for you");
+  await act(() => watched[0]?.report(1));
+  expect(page.text).not.toContain("1 request waits for you");
+  await act(() => watched[0]?.report(0.5));
+  expect(page.text).toContain("1 request waits for you");
+  vi.unstubAllGlobals();
 });

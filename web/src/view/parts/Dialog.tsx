@@ -1,5 +1,6 @@
 import { Dialog as Base, DialogHeading } from "@ariakit/react";
 import type { ReactNode } from "react";
+import { useBackCloses } from "./back";
 import styles from "./parts.module.css";
 
 type Size = "small" | "wide" | "full" | "side" | "left";
@@ -20,8 +21,9 @@ const SIZES: Readonly<Record<Size, string>> = {
   left: styles.left ?? "",
 };
 
-/** A modal dialog; it is open while it is rendered. */
+/** A modal dialog; it is open while it is rendered. Back closes one that covers the page. */
 export function Dialog({ title, onClose, children, size = "small", isTitleHidden = false }: DialogProps): ReactNode {
+  useBackCloses(size === "full" || size === "side", onClose);
   return (
     <Base
       open

@@ -13,6 +13,7 @@ import { useArmed } from "./armed";
 import { CardBody } from "./CardBody";
 import { useCardEdit } from "./edits";
 import { Hidden } from "./Hidden";
+import { useReportInView } from "./inView";
 import { KeyField } from "./KeyField";
 import { kindOf, labelsOf, parametersOf, titleOf } from "./kinds";
 import { joinAnswers, readQuestions } from "./answers";
@@ -29,10 +30,11 @@ interface CardProps {
 export const RequestCard = memo(function RequestCard({ run, state, progress }: CardProps): ReactNode {
   const words = useWords();
   const actions = useActions();
-  const place = useRef<HTMLElement>(null);
-  const isArmed = useArmed(place);
+  const foot = useRef<HTMLDivElement>(null);
+  const { isArmed, looksArmed } = useArmed(foot);
   const titleId = useId();
   const { request } = state;
+  useReportInView(foot, request.id);
   const kind = kindOf(request);
   const labels = labelsOf(kind, words);
   const original = parametersOf(request);
@@ -79,7 +81,6 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   };
   return (
     <section
-      ref={place}
       className={isMine ? styles.card : `${styles.card} ${styles.others}`}
       aria-labelledby={titleId}
       data-request={request.id}
@@ -111,72 +112,89 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
           />
         )}
       </fieldset>
-      <Facts state={state} />
       {progress?.error ? <ErrorBox error={progress.error} /> : null}
-      {!isMine ? (
-        <p className={styles.note}>{words.requests.notYours}</p>
-      ) : isSaying && labels.say ? (
-        <div className={styles.say}>
-          <textarea
-            className={parts.field}
-            aria-label={words.requests.sayLabel}
-            value={said}
-            rows={3}
-            autoFocus
-            onChange={(event) => setSaid(event.target.value)}
-          />
+      <div ref={foot} className={styles.foot}>
+        <Facts state={state} />
+        {!isMine ? (
+          <p className={styles.note}>{words.requests.notYours}</p>
+        ) : isSaying && labels.say ? (
+          <div className={styles.say}>
+            <textarea
+              className={parts.field}
+              aria-label={words.requests.sayLabel}
+              value={said}
+              rows={3}
+              autoFocus
+              onChange={(event) => setSaid(event.target.value)}
+            />
+            <div className={styles.acts}>
+              <button
+                type="button"
+                className={`${parts.button} ${parts.go}`}
+                disabled={!said.trim() || isSending}
+                aria-disabled={!looksArmed}
+                onClick={() => decide({ kind: "say", text: said.trim() })}
+              >
+                {words.requests.saySend}
+              </button>
+              <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => setIsSaying(false)}>
+                {words.page.back}
+              </button>
+            </div>
+          </div>
+        ) : (
           <div className={styles.acts}>
             <button
               type="button"
               className={`${parts.button} ${parts.go}`}
-              disabled={!said.trim() || isSending}
-              onClick={() => decide({ kind: "say", text: said.trim() })}
+              disabled={go.isOff || isSending}
+              aria-disabled={!looksArmed}
+              onClick={go.act}
             >
-              {words.requests.saySend}
+              {isSending ? words.requests.sending : go.label}
             </button>
-            <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => setIsSaying(false)}>
-              {words.page.back}
-            </button>
-          </div>
-        </div>
-      ) : (
-        <div className={styles.acts}>
-          <button
-            type="button"
-            className={`${parts.button} ${parts.go}`}
-            disabled={go.isOff || isSending}
-            onClick={go.act}
-          >
-            {isSending ? words.requests.sending : go.label}
-          </button>
-          {needed ? (
+            {needed ? (
+              <button
+                type="button"
+                className={parts.button}
+                disabled={isSending}
+                aria-disabled={!looksArmed}
+                onClick={() => decide({ kind: "confirm" })}
+              >
+                {words.requests.keyIsSet}
+              </button>
+            ) : null}
             <button
               type="button"
               className={parts.button}
               disabled={isSending}
-              onClick={() => decide({ kind: "confirm" })}
+              aria-disabled={!looksArmed}
+              onClick={() => decide({ kind: "skip" })}
             >
-              {words.requests.keyIsSet}
+              {labels.skip}
             </button>
-          ) : null}
-          <button type="button" className={parts.button} disabled={isSending} onClick={() => decide({ kind: "skip" })}>
-            {labels.skip}
-          </button>
-          {labels.say ? (
+            {labels.say ? (
+              <button
+                type="button"
+                className={`${parts.button} ${parts.plain}`}
+                disabled={isSending}
+                aria-disabled={!looksArmed}
+                onClick={() => isArmed() && setIsSaying(true)}
+              >
+                {labels.say}
+              </button>
+            ) : null}
             <button
               type="button"
               className={`${parts.button} ${parts.plain}`}
-              disabled={isSending}
-              onClick={() => isArmed() && setIsSaying(true)}
+              aria-disabled={!looksArmed}
+              onClick={stop}
             >
-              {labels.say}
+              {words.requests.stopAll}
             </button>
-          ) : null}
-          <button type="button" className={`${parts.button} ${parts.plain}`} onClick={stop}>
-            {words.requests.stopAll}
-          </button>
-        </div>
-      )}
+          </div>
+        )}
+      </div>
     </section>
   );
 });

@@ -19,6 +19,8 @@ export interface FieldProps {
 
 /** A text longer than this is edited in several lines, in UTF-16 units. */
 const LONG_TEXT = 64;
+/** The lines of a long text in view; its reader can enlarge it. */
+const MOST_LINES = 5;
 
 export function Field(props: FieldProps): ReactNode {
   const { schema, value } = props;
@@ -117,7 +119,7 @@ function Control({
       <textarea
         id={id}
         className={`${look} ${parts.isCode}`}
-        rows={Math.min(10, Math.max(3, text.split("\n").length))}
+        rows={Math.min(MOST_LINES, Math.max(3, text.split("\n").length))}
         value={text}
         onChange={(event) => change(event.target.value)}
       />

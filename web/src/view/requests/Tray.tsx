@@ -5,6 +5,7 @@ import { Mark } from "../parts/Mark";
 import parts from "../parts/parts.module.css";
 import { openRequests, useActions } from "../store";
 import { useArmed } from "./armed";
+import { useIsInView } from "./inView";
 import { kindOf } from "./kinds";
 import styles from "./requests.module.css";
 
@@ -14,14 +15,16 @@ interface TrayProps {
   readonly onShow: () => void;
 }
 
-/** All requests that wait, in one line above the box. */
+/** All requests that wait, in one line above the box; nothing while the only one is in view. */
 export function Tray({ run, onShow }: TrayProps): ReactNode {
   const words = useWords();
   const actions = useActions();
   const place = useRef<HTMLDivElement>(null);
-  const isArmed = useArmed(place);
+  const { isArmed, looksArmed } = useArmed(place);
   const open = openRequests(run).flatMap((id) => run.requests.get(id) ?? []);
-  if (open.length === 0) return null;
+  const only = open.length === 1 ? (open[0]?.request.id ?? null) : null;
+  const isInView = useIsInView(only);
+  if (open.length === 0 || isInView) return null;
   // Calls can be decided together; a question, a plan or a budget is decided on its own.
   const areCalls =
     open.length > 1 && open.every((state) => kindOf(state.request) === "call" || kindOf(state.request) === "write");
@@ -39,10 +42,10 @@ export function Tray({ run, onShow }: TrayProps): ReactNode {
       </button>
       {areCalls ? (
         <>
-          <button type="button" className={parts.quiet} onClick={() => decide("confirm")}>
+          <button type="button" className={parts.quiet} aria-disabled={!looksArmed} onClick={() => decide("confirm")}>
             {words.requests.allowAll}
           </button>
-          <button type="button" className={parts.quiet} onClick={() => decide("skip")}>
+          <button type="button" className={parts.quiet} aria-disabled={!looksArmed} onClick={() => decide("skip")}>
             {words.requests.skipAll}
           </button>
         </>
