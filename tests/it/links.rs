@@ -62,7 +62,7 @@ fn granted(path: &str) -> ResponseGrant {
     keys().verify_response(token(path), 0).unwrap()
 }
 
-async fn post(client: &Client, path: &str, form: &[(&str, &str)]) -> Answer {
+pub(crate) async fn post(client: &Client, path: &str, form: &[(&str, &str)]) -> Answer {
     let encoded = |text: &str| djinn_protocol::link::percent_encode(text);
     let pairs = form.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
     let body = pairs.collect::<Vec<_>>().join("&");

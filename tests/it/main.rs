@@ -77,6 +77,7 @@ mod race;
 mod refused;
 mod repeats;
 mod report;
+mod responses;
 mod restart;
 mod review;
 mod router;

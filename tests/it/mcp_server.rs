@@ -217,6 +217,36 @@ async fn model_answers_a_question_in_words_that_are_no_command() {
     let looked = call(&world, "look", json!({"run": run})).await;
     assert_eq!(looked["structuredContent"]["answer"], "Nine.", "{looked}");
     assert!(world.model.requests().pop().unwrap().transcript().contains("stop"));
+    let audit = world.client.get(&format!("/runs/{run}/audit")).await.text;
+    let answered = audit.lines().find(|line| line.contains("human.resolved")).unwrap();
+    let detail = &serde_json::from_str::<Value>(answered).unwrap()["detail"];
+    assert_eq!((&detail["by"], &detail["via"]), (&json!("you"), &json!("mcp")));
+}
+
+#[tokio::test]
+async fn cancelled_call_ends_its_wait_and_leaves_its_run_at_work() {
+    let world = World::start().await;
+    let gate = world.model.on("How long?").reply("A whole day.").gate(1);
+    let ask = json!({"name": "ask", "arguments": {"question": "How long?", "wait_s": 600}});
+    let cancel = async |id: Value| {
+        let params = json!({"requestId": id, "reason": "Too slow."});
+        let message =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+        let answer = send(&world, &message).await;
+        assert_eq!((answer.status, answer.text.as_str()), (202, ""));
+    };
+    let message = json!({"jsonrpc": "2.0", "id": "call-7", "method": "tools/call", "params": ask});
+    let request = world.client.request(Method::POST, PATH).header("accept", STREAMS);
+    let waiting = request.json(&message).send().await.unwrap();
+    gate.wait_until_reached().await;
+    cancel(json!("call-8")).await;
+    cancel(json!("call-7")).await;
+    let answer = Answer::of(waiting).await;
+    let result = messages(&answer).pop().unwrap()["result"].take();
+    assert_eq!(result["structuredContent"]["status"], "running", "{result}");
+    gate.open();
+    let run = json!({"run": result["structuredContent"]["run"]});
+    assert_eq!(call(&world, "look", run).await["structuredContent"]["answer"], "A whole day.");
 }
 
 #[tokio::test]

@@ -374,6 +374,7 @@ test.each([
   [{ response: "say", by: "you", response_id: "a", text: "In euros." }, "Answered in words by you"],
   [{ response: "skip" }, "Skipped by timeout"],
   [{ response: "confirm", by: "anna", response_id: "a", via: "link" }, "Allowed by link"],
+  [{ response: "say", text: "In euros.", by: "anna", response_id: "a", via: "mcp" }, "Answered in words by a model, over MCP"],
 ])("a decision becomes one line: %j", async (resolution, expected) => {
   const resolved = { id: "t1.c1.resolved", at_ms: 2000, type: "human.resolved", request: "t1.c1", digest: "d", ...resolution };
   const page = new TestPage();

@@ -19,6 +19,9 @@ use crate::unknown::UnknownMembers;
 /// of 6 MB.
 pub const MAX_BODY: usize = 4 * 1024 * 1024;
 
+/// Any JSON.
+pub(crate) struct AnyJson(pub(crate) Value);
+
 /// The fields of a JSON object in their original form.
 pub(crate) struct JsonMembers(Map<String, Value>);
 
@@ -32,6 +35,15 @@ pub(crate) struct OwnBody<T>(pub(crate) T);
 pub(crate) struct LenientBody<T> {
     pub(crate) request: T,
     pub(crate) unknown: UnknownMembers,
+}
+
+impl<S: Sync> FromRequest<S> for AnyJson {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request<Body>, _: &S) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        Self::read_body(&parts.headers, body).await
+    }
 }
 
 impl<S: Sync> FromRequest<S> for JsonMembers {
@@ -80,7 +92,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for LenientBody<T> {
     }
 }
 
-impl JsonMembers {
+impl AnyJson {
     /// Reads a body of at most [`MAX_BODY`] bytes with JSON as the only media type. Pages of other sites need
     /// permission to send such a body.
     async fn read_body(headers: &HeaderMap, body: Body) -> Result<Self, ApiError> {
@@ -95,7 +107,13 @@ impl JsonMembers {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let value = json::parse_strict(text)
             .map_err(|error| Failure::new(ErrorCode::InvalidJson, error.to_string()))?;
-        let Value::Object(members) = value else {
+        Ok(Self(value))
+    }
+}
+
+impl JsonMembers {
+    async fn read_body(headers: &HeaderMap, body: Body) -> Result<Self, ApiError> {
+        let AnyJson(Value::Object(members)) = AnyJson::read_body(headers, body).await? else {
             return Err(Failure::new(ErrorCode::InvalidJson, "it must be an object").into());
         };
         Ok(Self(members))
@@ -106,11 +124,6 @@ impl JsonMembers {
         self,
     ) -> (Result<T, ApiError>, UnknownMembers) {
         parse_fields(self.0)
-    }
-
-    /// Returns the fields.
-    pub(crate) fn into_fields(self) -> Map<String, Value> {
-        self.0
     }
 
     /// Returns the fields as JSON.

@@ -20,6 +20,7 @@ mod identity;
 mod json;
 mod link;
 mod local;
+mod mcp_waits;
 mod mcp_words;
 mod middleware;
 mod mode_choice;
@@ -53,6 +54,7 @@ use djinn_wiring::{Djinn, Variables};
 
 use identity::Authenticator;
 use link::SignedLinks;
+use mcp_waits::McpWaits;
 use middleware::{refuse_others, require_caller, require_utf8_path};
 use page::page_routes;
 use slots::StreamSlots;
@@ -135,6 +137,7 @@ where
     };
     let router = authenticated_routes()
         .layer(Extension(slots))
+        .layer(Extension(Arc::new(McpWaits::default())))
         .layer(from_fn(require_utf8_path))
         .layer(from_fn_with_state((Arc::clone(&agent), gate), require_caller::<P, S>))
         .merge(public_routes.method_not_allowed_fallback(route::method_not_allowed))

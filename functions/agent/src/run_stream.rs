@@ -34,10 +34,12 @@ use djinn_runtime::serve::{
     invalid_cursor_failure, replay_run, serve_client, start_streaming, store_failure, tool_schema,
 };
 use djinn_runtime::world::Ports;
+use serde_json::Value;
 
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
 use crate::detached_run::start_detached;
+use crate::mcp_waits::{McpWait, begin_wait};
 use crate::mcp_words::describe_state;
 use crate::session_links::{RespondableRun, session_links};
 use crate::slots::{StreamSlot, StreamSlots};
@@ -71,7 +73,7 @@ pub(crate) async fn stream_question<P: AgentPorts>(
     let run = active.unwrap_or_else(|| question.run_key().run);
     permits.user = UserStream::acquire(agent, parts, run).await?;
     let stream = open_run(agent, parts, ask).await;
-    permits.into_response(agent, stream).await
+    permits.into_response(agent, parts, stream).await
 }
 
 async fn open_run<P: AgentPorts>(
@@ -123,12 +125,13 @@ pub(crate) async fn stream_run<P: AgentPorts>(
     permits.user = UserStream::acquire(agent, parts, subscription.key.run.clone()).await?;
     let begin = StreamStart::Existing(Box::new(run), from);
     let stream = serve_stream(agent, parts, subscription, new_holder(agent), begin).await;
-    permits.into_response(agent, stream).await
+    permits.into_response(agent, parts, stream).await
 }
 
-/// The permits of a stream: a slot of this process, and a permit of the caller.
+/// The permits of a stream: a slot of this process, and a permit of the caller. Beside them, the wait of a call.
 struct ResponsePermits {
     user: Option<UserStream>,
+    wait: Option<Arc<McpWait>>,
     _process: Option<StreamSlot>,
 }
 
@@ -138,7 +141,7 @@ impl ResponsePermits {
             Some(slots) => Some(slots.acquire(agent.ports.clock()).await?),
             None => None,
         };
-        Ok(Self { user: None, _process: process })
+        Ok(Self { user: None, wait: None, _process: process })
     }
 
     /// Returns the response with the permits. An error response needs none: the permits are released first,
@@ -146,10 +149,13 @@ impl ResponsePermits {
     async fn into_response<P: AgentPorts>(
         mut self,
         agent: &SharedAgent<P>,
+        parts: &Parts,
         streamed: Result<ResponseStream, ApiError>,
     ) -> Result<Response, ApiError> {
         match streamed {
-            Ok(ResponseStream { body, media_type, headers: own, run, request, recall }) => {
+            Ok(ResponseStream { body, media_type, headers: own, run, request, call, recall }) => {
+                self.wait =
+                    call.zip(recall.clone()).and_then(|(call, end)| begin_wait(parts, call, end));
                 if let (Some(user), Some(recall)) = (&self.user, recall) {
                     user.watch_permit(agent, recall);
                 }
@@ -181,6 +187,8 @@ struct ResponseStream {
     headers: HeaderMap,
     run: RunId,
     request: RequestId,
+    /// The id of a call that its client may cancel.
+    call: Option<Value>,
     /// The signal for ending the stream after losing the permit; `None` for a driver, which keeps driving the
     /// run.
     recall: Option<HandOverSignal>,
@@ -242,7 +250,7 @@ async fn serve_stream<P: Ports>(
     let language = agent.settings.run.language;
     let media_type = protocol.media_type();
     let first_record = begin.first_record();
-    let max_wait = protocol.max_wait();
+    let (max_wait, call) = (protocol.max_wait(), protocol.call_id());
     let headers = protocol.headers(&key.run, first_record);
     let is_new = matches!(begin, StreamStart::Driving(..));
     let asking = (viewer == AccessLevel::Asker).then_some(RespondableRun { run: &key, is_new });
@@ -309,7 +317,7 @@ async fn serve_stream<P: Ports>(
     let ports = agent.ports.clone();
     // On Lambda the invocation lasts until the body ends, and the body until the client is dropped.
     tokio::spawn(async move { serve_client(&ports, serving, client, driving).await });
-    Ok(ResponseStream { body, media_type, headers, run, request, recall })
+    Ok(ResponseStream { body, media_type, headers, run, request, call, recall })
 }
 
 /// Returns a unique name for this driver.

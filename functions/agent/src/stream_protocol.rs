@@ -6,6 +6,7 @@ use axum::http::HeaderMap;
 use djinn_core::id::RunId;
 use djinn_protocol::chat_completions::{ChatForm, ChatOptions};
 use djinn_protocol::mcp::McpServerCall;
+use serde_json::Value;
 
 use crate::ai_stream::AiStream;
 
@@ -52,6 +53,11 @@ impl StreamProtocol {
             | Self::AiSdk(_)
             | Self::JoyAgentData => None,
         }
+    }
+
+    /// Returns the id of a call whose client may stop waiting for the response.
+    pub(crate) fn call_id(&self) -> Option<Value> {
+        if let Self::Mcp(call, _) = self { Some(call.id.clone()) } else { None }
     }
 
     /// Returns the media type of responses.

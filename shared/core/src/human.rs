@@ -172,7 +172,7 @@ pub struct ResponseRecord {
     /// The digest of the subject as the user saw it, if the client had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The channel of the response. `None` for the user's own credentials.
+    /// The channel of the response. `None` for the user in person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<ResponseChannel>,
 }

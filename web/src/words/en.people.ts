@@ -99,6 +99,7 @@ export const requests = {
   by: (name: string) => `by ${name}`,
   byYou: "by you",
   byLink: "by link",
+  byModel: "by a model, over MCP",
   timeout: "by timeout",
   closed: "Closed without a response",
 };

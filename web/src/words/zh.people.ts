@@ -97,6 +97,7 @@ export const requests: Words["requests"] = {
   by: (name) => `由 ${name}`,
   byYou: "由您",
   byLink: "通过链接",
+  byModel: "由模型通过 MCP",
   timeout: "因超时",
   closed: "未答复即关闭",
 };

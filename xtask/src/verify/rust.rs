@@ -98,6 +98,7 @@ const ONCE: &[&str] = &[
     "pages::a_page_of_another_site_reads_nothing",
     "people::",
     "repeats::what_was_counted_before_an_interrupt",
+    "responses::",
     "safety::images::plans_tasks_and_questions",
     "safety::inject::",
     "safety::texts::a_changed_plan",

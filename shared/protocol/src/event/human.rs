@@ -152,7 +152,7 @@ pub struct PublicResponse<'a> {
     /// The digest of the subject that the response is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<&'a str>,
-    /// The channel of the response, if not the named user's own credentials.
+    /// The channel of the response, if the named user did not respond in person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<ResponseChannel>,
 }

@@ -20,6 +20,9 @@ const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 /// The field of a result's metadata with the server's name.
 const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
+/// The notification that a client no longer waits for an answer.
+const CANCELLED: &str = "notifications/cancelled";
+
 /// The header with the revision.
 pub const VERSION_HEADER: &str = "mcp-protocol-version";
 /// The header with the method of a request.
@@ -32,7 +35,9 @@ pub const NAME_HEADER: &str = "mcp-name";
 pub enum McpMessage {
     /// A request, which has an answer.
     Request(McpRequest),
-    /// A notification or an answer, which has none.
+    /// The client no longer waits for the answer to the request with this id.
+    Cancelled(Value),
+    /// Another notification or an answer, which has none.
     Silent,
 }
 
@@ -104,6 +109,18 @@ impl McpRefusal {
         Self { id: id.clone(), kind, status: 400, failure, field: Some(field) }
     }
 
+    /// Returns the error for a body that is no message.
+    fn no_message(body: &Value) -> Self {
+        let problem = if body.is_array() {
+            "it must be one message, because the protocol has no batches"
+        } else {
+            "it must be an object"
+        };
+        let failure = Box::new(Failure::new(ErrorCode::InvalidJson, problem));
+        let kind = McpErrorKind::InvalidRequest;
+        Self { id: Value::Null, kind, status: 400, failure, field: None }
+    }
+
     /// Returns the error for a method that does not exist. Older clients take the status 404 for a lost session.
     #[must_use]
     pub fn unknown_method(request: &McpRequest) -> Self {
@@ -161,11 +178,11 @@ impl McpMessage {
     /// # Errors
     /// Returns [`McpRefusal`] for a body that is no message, for an unsupported revision, and for headers that differ from
     /// the body.
-    pub fn read(body: Map<String, Value>, headers: McpHeaders<'_>) -> Result<Self, McpRefusal> {
+    pub fn read(body: Value, headers: McpHeaders<'_>) -> Result<Self, McpRefusal> {
         use McpErrorKind::InvalidRequest;
-        let mut body = body;
+        let Value::Object(mut body) = body else { return Err(McpRefusal::no_message(&body)) };
         let id = body.remove("id");
-        let valid_id = id.clone().filter(|id| id.is_string() || id.is_i64() || id.is_u64());
+        let valid_id = id.clone().filter(is_id);
         let shown_id = valid_id.clone().unwrap_or(Value::Null);
         let refuse =
             |field, problem| Err(McpRefusal::new(&shown_id, InvalidRequest, field, problem));
@@ -185,13 +202,23 @@ impl McpMessage {
             Some(_) => return refuse("params", "must be an object"),
         };
         let id = match (id, valid_id) {
-            (None, _) => return Ok(Self::Silent),
+            (None, _) => return Ok(Self::notification(&method, &params)),
             (Some(_), Some(id)) => id,
             (Some(_), None) => return refuse("id", "must be a string or a whole number"),
         };
         let request = McpRequest { id, method, params, is_modern: false };
         request.check_version(headers).map(Self::Request)
     }
+
+    fn notification(method: &str, params: &Map<String, Value>) -> Self {
+        let request = params.get("requestId").filter(|id| method == CANCELLED && is_id(id));
+        request.cloned().map_or(Self::Silent, Self::Cancelled)
+    }
+}
+
+/// Returns true for a value that can be the id of a request.
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
 }
 
 impl McpRequest {

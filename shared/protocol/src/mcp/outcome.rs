@@ -8,6 +8,8 @@ use djinn_core::status::RunStatus;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::event::PublicCitation;
+
 /// The state of a run, as a tool returns it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct McpOutcome {
@@ -83,7 +85,7 @@ impl McpOutcome {
         Self { run, session, status, answer: None, files, requests, failure: None }
     }
 
-    /// Returns the result of a tool: texts, links to files, and the same as JSON.
+    /// Returns the result of a tool: texts, links to files, and the same as JSON with the sources of the answer.
     #[must_use]
     pub fn to_result(&self, words: &McpWords, language: Language) -> Value {
         let answer = self.answer.iter().filter(|answer| !answer.is_empty()).cloned();
@@ -98,6 +100,11 @@ impl McpOutcome {
         });
         let content: Vec<Value> = texts.chain(files).collect();
         let is_error = self.status == RunStatus::Failed;
-        json!({"content": content, "structuredContent": self, "isError": is_error})
+        let mut state = json!(self);
+        let citations = PublicCitation::list(self.answer.as_deref().unwrap_or_default());
+        if let (false, Some(fields)) = (citations.is_empty(), state.as_object_mut()) {
+            fields.insert("citations".to_owned(), json!(citations));
+        }
+        json!({"content": content, "structuredContent": state, "isError": is_error})
     }
 }

@@ -93,7 +93,7 @@ fn output_schema() -> Value {
         "type": "object", "required": ["run", "status"],
         "properties": {
             "run": text(), "session": text(), "status": text(), "answer": text(), "failure": text(),
-            "files": list(), "requests": list(),
+            "citations": list(), "files": list(), "requests": list(),
         },
     })
 }

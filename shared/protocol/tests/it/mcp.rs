@@ -12,7 +12,7 @@ use crate::story::{self, run_id};
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
 fn read(body: &Value, headers: McpHeaders<'_>) -> Result<McpMessage, McpErrorKind> {
-    let message = McpMessage::read(body.as_object().unwrap().clone(), headers);
+    let message = McpMessage::read(body.clone(), headers);
     message.map_err(|error| error.kind)
 }
 
@@ -24,7 +24,7 @@ fn each_message_is_read_by_its_own_revision() {
     let headers = |version, method| McpHeaders { version, method, name: None };
     let is_modern = |read: Result<McpMessage, McpErrorKind>| match read {
         Ok(McpMessage::Request(request)) => Ok(request.is_modern),
-        Ok(McpMessage::Silent) => panic!("a request"),
+        Ok(McpMessage::Silent | McpMessage::Cancelled(_)) => panic!("a request"),
         Err(kind) => Err(kind),
     };
     let (mismatch, unsupported) = (McpErrorKind::HeaderMismatch, McpErrorKind::UnsupportedVersion);
@@ -43,10 +43,25 @@ fn each_message_is_read_by_its_own_revision() {
     }
     for silent in [
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled"}),
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": [1]}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"requestId": 1}}),
         json!({"jsonrpc": "2.0", "id": 1, "result": {}}),
         json!({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "m"}}),
     ] {
         assert_eq!(read(&silent, McpHeaders::default()), Ok(McpMessage::Silent), "{silent}");
+    }
+    for id in [json!(1), json!("1")] {
+        let params = json!({"requestId": id, "reason": "Too slow."});
+        let cancelled =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+        assert_eq!(read(&cancelled, McpHeaders::default()), Ok(McpMessage::Cancelled(id)));
+    }
+    for no_message in [json!([legacy]), json!([]), json!("ping"), json!(7), Value::Null] {
+        let error = McpMessage::read(no_message.clone(), McpHeaders::default()).unwrap_err();
+        assert_eq!(error.kind, McpErrorKind::InvalidRequest, "{no_message}");
+        let sentence = error.body(Language::En)["error"]["message"].as_str().unwrap().to_owned();
+        assert_eq!(sentence.contains("batches"), no_message.is_array(), "{sentence}");
     }
 }
 

@@ -247,13 +247,15 @@ export function ResolvedLine({ run, state }: { run: Run; state: RequestState }):
     ? ""
     : resolution.via === "link"
       ? words.requests.byLink
-      : resolution.by
-        ? isMe(resolution.by)
-          ? words.requests.byYou
-          : words.requests.by(resolution.by)
-        : resolution.response_id
-          ? ""
-          : words.requests.timeout;
+      : resolution.via === "mcp"
+        ? words.requests.byModel
+        : resolution.by
+          ? isMe(resolution.by)
+            ? words.requests.byYou
+            : words.requests.by(resolution.by)
+          : resolution.response_id
+            ? ""
+            : words.requests.timeout;
   const isRetry = kind === "key" || kind === "call_interrupt" || kind === "model_interrupt";
   const result = !resolution
     ? words.requests.closed

@@ -24,8 +24,9 @@ use self::tools::ToolCall;
 use super::chat_completions::needs_only_question;
 use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
-use crate::body::JsonMembers;
+use crate::body::AnyJson;
 use crate::identity::{Auth, Caller};
+use crate::mcp_waits::end_wait;
 use crate::mode_choice::list_modes;
 use crate::origin::request_origin;
 use crate::reply::{JsonReply, ReplyResult};
@@ -41,7 +42,7 @@ pub(crate) async fn serve_mcp<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
     parts: Parts,
-    members: JsonMembers,
+    AnyJson(body): AnyJson,
 ) -> Response {
     let agent = &agent.refresh().await;
     let language = agent.settings.run.language;
@@ -49,8 +50,12 @@ pub(crate) async fn serve_mcp<P: AgentPorts>(
         let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
         json_response(status, &error.body(language))
     };
-    let request = match McpMessage::read(members.into_fields(), read_headers(&parts.headers)) {
+    let request = match McpMessage::read(body, read_headers(&parts.headers)) {
         Ok(McpMessage::Request(request)) => request,
+        Ok(McpMessage::Cancelled(request)) => {
+            end_wait(&parts, &caller, &request);
+            return StatusCode::ACCEPTED.into_response();
+        }
         Ok(McpMessage::Silent) => return StatusCode::ACCEPTED.into_response(),
         Err(error) => return refuse(error),
     };

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord};
+use djinn_core::human::{HumanRequest, HumanResponse, ResponseChannel, ResponseRecord};
 use djinn_core::id::RunId;
 use djinn_core::input::UserMessage;
 use djinn_core::status::RunStatus;
@@ -137,7 +137,7 @@ impl<P: AgentPorts> ToolCall<'_, P> {
                 answer: HumanResponse::Say { text: text.clone() },
                 comment: String::new(),
                 digest: Some(question.digest.clone()),
-                via: None,
+                via: Some(ResponseChannel::Mcp),
             };
             submit_response(&ports, &mut run, response, CAPABILITY).await?;
         }
