@@ -15,7 +15,7 @@ export const ACCESS = {
     await box(page).waitFor();
     // The occasions to ask on.
     const occasion = page.getByRole("menuitemcheckbox", { name: "before risky calls" });
-    await chooseByKeys(page, page.getByRole("button", { name: "Asks nothing" }), occasion);
+    await chooseByKeys(page, page.getByRole("button", { name: "Ask me: never" }), occasion);
     // The question, and its request with a changed argument.
     await tabTo(page, box(page), "Shift+Tab");
     await page.keyboard.type("Note it down");
@@ -23,7 +23,7 @@ export const ACCESS = {
     const request = card(page, "write a file");
     await request.waitFor();
     await page.keyboard.press("Alt+KeyR");
-    await tabTo(page, request.getByRole("textbox", { name: "filename" }));
+    await tabTo(page, request.getByRole("textbox", { name: "File name" }));
     await page.keyboard.press("Control+KeyA");
     await page.keyboard.type("cha.md");
     await tabTo(page, request.getByRole("button", { name: "Allow with changes" }));
@@ -182,7 +182,7 @@ export const ACCESS = {
     await ended(page);
     await askMe(page, "before risky calls");
     await ask(page, "Write for both");
-    const name = (page) => card(page, "write a file").getByRole("textbox", { name: "filename" });
+    const name = (page) => card(page, "write a file").getByRole("textbox", { name: "File name" });
     await name(page).waitFor();
     await guest.reload();
     await card(guest, "write a file").getByText("Only the user who asked decides this.").waitFor();

@@ -89,7 +89,7 @@ export const CONVERSATIONS = {
     const request = card(page, "write a file");
     await request.waitFor();
     assert.match(await page.title(), /^\(1\) /);
-    const name = request.getByRole("textbox", { name: "filename" });
+    const name = request.getByRole("textbox", { name: "File name" });
     assert.equal(await name.inputValue(), "note.md");
     await name.fill("tea.md");
     await decide(request, "Allow with changes");

@@ -25,7 +25,7 @@ try {
   await box(page).press("Enter");
   await page.getByText("3 requests wait for you", { exact: true }).waitFor();
   const first = card(conversation(page), "write a file").first();
-  await first.getByRole("textbox", { name: "filename" }).fill("east-2024.md");
+  await first.getByRole("textbox", { name: "File name" }).fill("east-2024.md");
   await first.evaluate((element) => element.scrollIntoView({ block: "center" }));
   await page.mouse.move(0, 0);
   await page.evaluate(() => document.activeElement.blur());

@@ -25,7 +25,7 @@ export async function complete(page) {
 
 /** Turns on the requests of a question on these occasions. */
 export async function askMe(page, ...occasions) {
-  await page.getByRole("button", { name: "Asks nothing" }).click();
+  await page.getByRole("button", { name: "Ask me: never" }).click();
   for (const occasion of occasions) await page.getByRole("menuitemcheckbox", { name: occasion }).click();
   await page.keyboard.press("Escape");
 }

@@ -29,10 +29,11 @@ async function allowRest(page, { show, allow, next }) {
   const tray = page.getByRole("button", { name: show, exact: true });
   const end = page.getByPlaceholder(next);
   for (;;) {
-    await tray.or(end).first().waitFor();
-    if (await end.isVisible()) return;
-    await tray.click({ timeout: 2_000 }).catch(() => undefined);
+    // The only request has no tray while it is in view.
     const waiting = conversation(page).locator("section[data-request]").first();
+    await tray.or(waiting).or(end).first().waitFor();
+    if (await end.isVisible()) return;
+    if (await tray.isVisible()) await tray.click({ timeout: 2_000 }).catch(() => undefined);
     const request = await waiting.getAttribute("data-request", { timeout: 2_000 }).catch(() => null);
     if (request) await decide(conversation(page).locator(`[data-request="${request}"]`), allow);
   }
@@ -51,7 +52,8 @@ async function allowRestByKeys(page) {
   const tray = page.getByRole("button", { name: "Show", exact: true });
   const end = page.getByPlaceholder("Ask the next question");
   for (;;) {
-    await tray.or(end).first().waitFor();
+    const first = conversation(page).locator("section[data-request]").first();
+    await tray.or(first).or(end).first().waitFor();
     if (await end.isVisible()) return;
     await page.keyboard.press("Alt+KeyR");
     const request = await page.evaluate(() => document.activeElement?.closest("[data-request]")?.dataset.request ?? null);
@@ -78,7 +80,7 @@ export const WHOLE = {
     await box(page).waitFor();
     await addByKeys(page, "sales.csv", table);
     await chooseByKeys(page, page.getByRole("button", { name: "Answer", exact: true }), page.getByRole("menuitemradio", { name: "Plan", exact: true }));
-    await chooseByKeys(page, page.getByRole("button", { name: "Asks nothing" }), page.getByRole("menuitemcheckbox", { name: "before risky calls" }));
+    await chooseByKeys(page, page.getByRole("button", { name: "Ask me: never" }), page.getByRole("menuitemcheckbox", { name: "before risky calls" }));
     await tabTo(page, box(page), "Shift+Tab");
     await page.keyboard.type(QUESTION);
     await page.keyboard.press("Enter");
@@ -100,7 +102,7 @@ export const WHOLE = {
     assert.equal(await shown(tab), before);
     const request = card(conversation(tab), "May East write a file?");
     await request.waitFor();
-    await tabTo(tab, request.getByRole("textbox", { name: "filename" }));
+    await tabTo(tab, request.getByRole("textbox", { name: "File name" }));
     await tab.keyboard.press("Control+KeyA");
     await tab.keyboard.type("east-2024.md");
     await tabTo(tab, request.getByRole("button", { name: "Allow with changes" }));
@@ -148,14 +150,14 @@ export const WHOLE = {
       await drop(page, "sales.csv", table);
       await page.getByRole("button", { name: "回答", exact: true }).click();
       await page.getByRole("menuitemradio", { name: "计划", exact: true }).click();
-      await page.getByRole("button", { name: "不询问" }).click();
+      await page.getByRole("button", { name: "询问我：从不" }).click();
       await page.getByRole("menuitemcheckbox", { name: "有风险的调用之前" }).click();
       await page.keyboard.press("Escape");
       await field.fill("比较 sales.csv 中的三个地区，各写一份报告，然后总结");
       await page.getByRole("button", { name: "发送", exact: true }).click();
       await page.getByText("3 个请求等待您答复", { exact: true }).waitFor();
       const request = page.locator("section[data-request]").first();
-      await request.getByRole("textbox", { name: "filename" }).fill("第一份.md");
+      await request.getByRole("textbox", { name: "文件名" }).fill("第一份.md");
       await decide(conversation(page).locator(`[data-request="${await request.getAttribute("data-request")}"]`), "按修改允许");
       await allowRest(page, { show: "查看", allow: "允许", next: "提出下一个问题" });
       await conversation(page).getByRole("button", { name: "第一份.md" }).waitFor();

@@ -3,10 +3,11 @@
 import { act, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { vi } from "vitest";
+import { EMPTY_DRAFT } from "../src/store/drafts";
 import { emptyRun } from "../src/store/empty_run";
 import { foldEvents } from "../src/store/fold";
 import { EMPTY_TURN, emptyConversation } from "../src/store/turns";
-import type { Actions, Conversation, PageState, Run } from "../src/store/types";
+import type { Actions, Conversation, Draft, PageState, Run } from "../src/store/types";
 import { StoreContext } from "../src/view/store";
 import { LanguageContext, type PageLanguage } from "../src/words";
 import type { Entry } from "../src/wire/contract";
@@ -43,6 +44,7 @@ export class TestPage {
     this.#state = {
       conversation: { state: "ready", value: { ...emptyConversation("s1"), ...conversation } },
       clockOffsetMs: 0,
+      draft: EMPTY_DRAFT,
     } as PageState;
   }
 
@@ -67,6 +69,11 @@ export class TestPage {
     );
     // Parts that are loaded with their first use.
     await act(async () => vi.dynamicImportSettled());
+  }
+
+  /** Changes the draft of the next view. */
+  draft(part: Partial<Draft>): void {
+    this.#state = { ...this.#state, draft: { ...EMPTY_DRAFT, ...part } };
   }
 
   /** Changes parts of the conversation. */

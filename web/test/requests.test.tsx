@@ -7,6 +7,8 @@ import { RequestSlot } from "../src/view/requests/Slot";
 import { Tray } from "../src/view/requests/Tray";
 import { emptyConversation } from "../src/store/turns";
 import { RowMaker } from "../src/view/talk/rows";
+import { WorkLine } from "../src/view/talk/WorkLine";
+import { loadWords } from "../src/words";
 import { rest, runOf, TestPage, turnWith } from "./page";
 
 const ESTIMATE = { tokens: 0, ms: 0, calls: 0, ms_p95: 0, tokens_p95: 0, samples: 0 };
@@ -55,8 +57,8 @@ test("a question of the model takes words, and nothing else", async () => {
   const page = await show(question({ questions: ["Sales or profit?", "Which year?"] }));
   expect(page.text).toContain("The run asks you");
   expect(page.text).toContain("It may be either.");
-  expect(page.text).not.toContain("risk");
-  expect(page.text).not.toContain("Asks because");
+  expect(page.text).not.toMatch(/risk/i);
+  expect(page.text).not.toContain("Asked because");
   expect(page.find<HTMLButtonElement>("Answer").disabled).toBe(true);
   expect(page.all("Allow")).toEqual([]);
   await page.write("Which year?", "  2024\n");
@@ -164,12 +166,12 @@ test("a card takes no click before it has rested", async () => {
 test("arguments are changed in a form or as JSON, and all of them are sent", async () => {
   const original = { command: "get", filename: "sales.csv", lines: 3, columns: ["year"] };
   const page = await show({ ...call, tool: "file_tool", arguments: original, risk: "high", reasons: ["risk", "untrusted"] });
-  expect(page.text).toContain("high risk");
-  expect(page.text).toContain("it sends data out after reading text of unknown authors");
-  await page.write("filename", "costs.csv");
-  await page.write("lines", "many");
+  expect(page.text).toContain("High risk");
+  expect(page.text).toContain("Asked because it may be risky, and it sends data out after reading text of unknown authors");
+  await page.write("File name", "costs.csv");
+  await page.write("Lines", "many");
   expect(page.find<HTMLButtonElement>("Allow with changes").disabled).toBe(true);
-  await page.write("lines", "5");
+  await page.write("Lines", "5");
   await page.press("JSON");
   const json = page.find<HTMLTextAreaElement>("Arguments");
   expect(JSON.parse(json.value)).toEqual({ ...original, filename: "costs.csv", lines: 5 });
@@ -184,10 +186,10 @@ test("arguments are changed in a form or as JSON, and all of them are sent", asy
 
 test("an undone change is forgotten, also one that was no value", async () => {
   const page = await show({ ...call, tool: "look", arguments: { lines: 3 } });
-  await page.write("lines", "4");
-  await page.write("lines", "4x");
-  await page.press("Undo: lines");
-  expect(page.find<HTMLInputElement>("lines").value).toBe("3");
+  await page.write("Lines", "4");
+  await page.write("Lines", "4x");
+  await page.press("Undo: Lines");
+  expect(page.find<HTMLInputElement>("Lines").value).toBe("3");
   await page.press("Allow");
   expect(page.calls).toEqual([["respond", "t1.c1", { kind: "confirm" }]]);
 });
@@ -217,9 +219,9 @@ test("optional arguments without a value are shown on demand", async () => {
   const properties = { command: { type: "string" }, offset: { type: "integer" }, filename: { type: "string" } };
   const schema = { type: "object", properties, required: ["command"] };
   const page = await show({ ...call, tool: "file_tool", arguments: { command: "get" }, schema });
-  expect(page.all("offset")).toEqual([]);
-  await page.press("2 more fields");
-  await page.write("offset", "7");
+  expect(page.all("Offset")).toEqual([]);
+  await page.press("All arguments");
+  await page.write("Offset", "7");
   await page.press("Allow with changes");
   expect(page.calls).toEqual([
     ["respond", "t1.c1", { kind: "modify", parameters: { command: "get", offset: 7 } }],
@@ -232,8 +234,8 @@ test("what was typed is still there when a card is shown again", async () => {
   for (const [before, typed] of [["a", "ab"], ["ab", "abc"]] as const) {
     const page = new TestPage();
     await page.show(<RequestSlot run={run} request="t1.c1" />);
-    expect(page.find<HTMLInputElement>("name").value).toBe(before);
-    await page.write("name", typed);
+    expect(page.find<HTMLInputElement>("Name").value).toBe(before);
+    await page.write("Name", typed);
     await page.close();
   }
 });
@@ -334,7 +336,7 @@ test("interrupted calls and models are tried again", async () => {
   const ofCall = await show({ ...call, about: "call_interrupt", tool: "search", arguments: { query: "a" }, interrupt });
   expect(ofCall.text).toContain("search was interrupted. Try again?");
   expect(ofCall.text).toContain("Add credit, then continue.");
-  await ofCall.write("query", "b");
+  await ofCall.write("Query", "b");
   await ofCall.press("Try again with changes");
   expect(ofCall.calls).toEqual([["respond", "t1.c1", { kind: "modify", parameters: { query: "b" } }]]);
   const ofModel = await show({ id: "t1.interrupt", about: "model_interrupt", message: "t1", interrupt });
@@ -372,7 +374,7 @@ test.each([
   [{ response: "confirm", by: "you", response_id: "a" }, "Allowed by you"],
   [{ response: "modify", by: "anna", response_id: "a", arguments: {} }, "Allowed with changes by anna"],
   [{ response: "say", by: "you", response_id: "a", text: "In euros." }, "Answered in words by you"],
-  [{ response: "skip" }, "Skipped by timeout"],
+  [{ response: "skip" }, "Skipped because nobody answered in time"],
   [{ response: "confirm", by: "anna", response_id: "a", via: "link" }, "Allowed by link"],
   [{ response: "say", text: "In euros.", by: "anna", response_id: "a", via: "mcp" }, "Answered in words by a model, over MCP"],
 ])("a decision becomes one line: %j", async (resolution, expected) => {
@@ -430,4 +432,74 @@ test("one request is announced above the box only while its card is out of view"
   await act(() => watched[0]?.report(0.5));
   expect(page.text).toContain("1 request waits for you");
   vi.unstubAllGlobals();
+});
+
+const upload = { command: "upload", filename: "note.md", format: "md", page_size: 2 };
+const uploadSchema = {
+  type: "object",
+  properties: {
+    command: { enum: ["get", "upload"] },
+    filename: { type: "string" },
+    format: { const: "md" },
+    offset: { type: "integer" },
+    page_size: { type: "integer" },
+  },
+  required: ["command", "filename", "format"],
+};
+
+test.each([
+  ["en", ["File name", "Page size"], "All arguments", ["Command", "File name", "Format", "Offset", "Page size"]],
+  ["zh", ["文件名", "Page size"], "全部参数", ["操作", "文件名", "格式", "起始位置", "Page size"]],
+] as const)("arguments that tell nothing new are shown on demand, under names that users read: %s", async (language, first, all, whole) => {
+  await loadWords(language);
+  const page = new TestPage({}, language);
+  opened.push(page);
+  const request = { ...call, tool: "file_tool", arguments: upload, schema: uploadSchema };
+  await page.show(<RequestSlot run={runOf(asking(request))} request="t1.c1" />);
+  const labels = () => [...page.element.querySelectorAll("label")].map((label) => label.textContent);
+  expect(labels()).toEqual(first);
+  await page.press(all);
+  expect(labels()).toEqual(whole);
+});
+
+test("a changed argument is shown, though the title tells its original value", async () => {
+  const page = await show({ ...call, tool: "file_tool", arguments: upload, schema: uploadSchema });
+  expect(page.all("Command")).toEqual([]);
+  await page.press("JSON");
+  await page.write("Arguments", JSON.stringify({ ...upload, command: "get" }));
+  await page.press("Form");
+  expect(page.find<HTMLSelectElement>("Command").value).toBe("get");
+});
+
+test.each([
+  ["a question is skipped", { tool: "ask_user", arguments: {}, reasons: ["clarification"] }, false, "Skipped in 5:00 if you do not answer"],
+  ["a call of this page is skipped", { tool: "look", arguments: {} }, true, "Skipped in 5:00 if you do not answer"],
+  ["what follows for another client is not known", { tool: "look", arguments: {} }, false, "5:00 left to answer"],
+])("the end of the time: %s", async (_, request, isOfPage, expected) => {
+  const page = new TestPage();
+  opened.push(page);
+  page.draft({ human: { risks: isOfPage, plan: false, results: false, clarify: false } });
+  const run = runOf(asking({ ...call, ...request, expires_at_ms: Date.now() + 300_000 }));
+  await page.show(<RequestSlot run={run} request="t1.c1" />);
+  expect(page.text).toContain(expected);
+});
+
+test.each([
+  ["skipped", "1 skipped", false],
+  ["answered", "1 skipped", false],
+  ["stopped", "1 stopped", false],
+  ["error", "1 failed", true],
+])("a call that ended as %s is summed up as %s", async (reason, expected, isFailure) => {
+  const result = { status: "failed", reason, detail: "" };
+  const run = runOf([
+    asking({})[0],
+    { id: "c", at_ms: 1400, type: "call.requested", call: "t1.c1", tool: "look", arguments: {}, visible: true },
+    { id: "d", at_ms: 1500, type: "call.completed", call: "t1.c1", result },
+  ]);
+  const items = (run.lanes.get("")?.rows ?? []).filter((row) => row.kind === "call");
+  const page = new TestPage();
+  opened.push(page);
+  await page.show(<WorkLine run={run} path="" items={items} onOpenLane={() => undefined} />);
+  expect(page.text).toContain(expected);
+  expect(page.element.querySelector("[class*=dotBad]") !== null).toBe(isFailure);
 });

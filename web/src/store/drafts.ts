@@ -39,11 +39,14 @@ export class Drafts {
     const { mode, outputStyle, human } = draft;
     this.#shelf.write("choices", JSON.stringify({ mode, human }));
     const uploads = draft.uploads.filter((upload) => upload.state === "done");
+    const isNew = session === newSession;
     const isEmpty = draft.text === "" && uploads.length === 0;
+    // A conversation keeps its mode, also without a text; a new one begins with the last choices.
+    const isGone = isNew && isEmpty;
     const text = JSON.stringify({ text: draft.text, uploads, mode, outputStyle, human });
-    this.#shelf.write(`draft:${session}`, isEmpty ? null : text);
-    this.#touch(session, isEmpty);
-    if (session === newSession) this.#shelf.write("new_session", isEmpty ? null : session);
+    this.#shelf.write(`draft:${session}`, isGone ? null : text);
+    this.#touch(session, isGone);
+    if (isNew) this.#shelf.write("new_session", isEmpty ? null : session);
   }
 
   #touch(session: string, isGone: boolean): void {

@@ -378,6 +378,7 @@ function humanSettings(choice: HumanChoice): HumanSettings | null {
     enabled: choice.risks,
     clarify: choice.clarify,
     confirm_plan: choice.plan,
+    on_timeout: "skip",
   };
   if (choice.results) settings.confirm_results = true;
   return settings;

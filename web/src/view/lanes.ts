@@ -1,6 +1,6 @@
 /** Names and numbers of lanes. */
 
-import type { Lane, Run, RequestState, SessionFile } from "../store/types";
+import type { CallRow, Lane, Run, RequestState, SessionFile } from "../store/types";
 import type { ToolFailure, ToolResult } from "../wire/contract";
 import type { Words } from "../words";
 
@@ -126,6 +126,14 @@ function lineOf(text: string): string {
 export function callLine(tool: string, parameters: unknown): string {
   const subject = callSubject(parameters);
   return subject ? `${tool} · ${subject}` : tool;
+}
+
+/** Returns how a call ended without a result: a user's decision is no failure. */
+export function outcomeOf(call: CallRow): "failed" | "skipped" | "stopped" | null {
+  if (call.result?.status !== "failed") return null;
+  const { reason } = call.result;
+  if (reason === "skipped" || reason === "answered") return "skipped";
+  return reason === "stopped" ? "stopped" : "failed";
 }
 
 const SUBJECTS = ["filename", "file_name", "fileName", "name", "query", "question", "url", "task", "command"];

@@ -130,6 +130,7 @@ export const en = {
     cutFiltered: "The provider's filter cut the answer.",
     stopped: "Stopped. Everything written so far is kept.",
     paused: "Paused. The run waits and costs nothing.",
+    pausedUntil: (time: string) => `Paused until ${time} at the latest. Waiting costs nothing.`,
     continueRun: "Continue",
     sending: "Sending",
     unsent: "Not sent",
@@ -170,6 +171,8 @@ export const en = {
     calls: (count: number) => plural(count, "call", "calls"),
     agents: (count: number) => plural(count, "agent", "agents"),
     failed: (count: number) => `${count} failed`,
+    skipped: (count: number) => `${count} skipped`,
+    stopped: (count: number) => `${count} stopped`,
     read: (name: string) => `read ${name}`,
     wrote: (name: string) => `wrote ${name}`,
     planned: "made a plan",
@@ -300,7 +303,9 @@ export const en = {
     retryFile: (name: string) => `Upload ${name} again`,
     uploading: (name: string, percent: number) => `${name}: ${percent} %`,
     mode: "Mode",
-    modes: { react: "Answer", plan_solve: "Plan" },
+    /** The titles and purposes of shipped modes; other modes have those of the server. */
+    modes: { react: "Answer", plan_solve: "Plan" } as Readonly<Record<string, string>>,
+    modeNotes: {} as Readonly<Record<string, string>>,
     more: "Form and questions to you",
     style: "Form of the answer",
     styles: { none: "Text", html: "Web page", docs: "Document", table: "Table", ppt: "Slides" },
@@ -311,8 +316,8 @@ export const en = {
       results: "after each step",
       clarify: "when something is unclear",
     },
-    asksShort: (count: number) =>
-      count === 0 ? "Asks nothing" : count === 1 ? "Asks on 1 occasion" : `Asks on ${count} occasions`,
+    asksShort: (occasions: readonly string[]) =>
+      `Ask me: ${occasions[0] ?? "never"}${occasions.length > 1 ? ` +${occasions.length - 1}` : ""}`,
     hint: "Enter sends, Shift and Enter starts a line",
   },
   signIn: {

@@ -34,6 +34,10 @@ export async function loadWords(language: PageLanguage): Promise<void> {
 export const wordsIn = (language: PageLanguage): Words => (texts.get(language) ?? ENGLISH).words;
 export const errorsIn = (language: PageLanguage): ErrorSentences => (texts.get(language) ?? ENGLISH).errors;
 
+/** Returns the text of a name that comes from outside, which may be the name of an inherited field too. */
+export const textIn = (texts: Readonly<Record<string, string>>, name: string): string | undefined =>
+  Object.hasOwn(texts, name) ? texts[name] : undefined;
+
 /** Returns Chinese for readers whose browser prefers Chinese, otherwise the default. */
 export function preferredLanguage(fallback: PageLanguage): PageLanguage {
   const first = navigator.languages.find((language) => /^(zh|en)\b/i.test(language));

@@ -1,7 +1,7 @@
 import { MenuButton, MenuGroup, MenuGroupLabel, MenuItemCheckbox, MenuItemRadio, MenuProvider } from "@ariakit/react";
-import type { ReactNode } from "react";
+import { type ReactNode, useId } from "react";
 import type { Draft, HumanChoice } from "../../store/types";
-import { useWords } from "../../words";
+import { textIn, useWords } from "../../words";
 import menu from "../parts/menu.module.css";
 import { PopMenu } from "../parts/PopMenu";
 import { useActions, usePage } from "../store";
@@ -11,8 +11,6 @@ import styles from "./input.module.css";
 const FEW_MODES = 3;
 
 const KNOWN = ["react", "plan_solve"] as const;
-type KnownMode = (typeof KNOWN)[number];
-const isKnown = (name: string): name is KnownMode => KNOWN.some((known) => known === name);
 
 export function ModeChoice(): ReactNode {
   const words = useWords();
@@ -26,13 +24,15 @@ export function ModeChoice(): ReactNode {
   const current = choices.some((choice) => choice.name === mode)
     ? mode
     : (choices.find((choice) => choice.is_default)?.name ?? "react");
-  const title = (name: string, fallback: string): string => (isKnown(name) ? words.input.modes[name] : fallback);
+  const id = useId();
+  const title = (name: string, fallback: string): string => textIn(words.input.modes, name) ?? fallback;
+  const note = (name: string, fallback: string): string => textIn(words.input.modeNotes, name) ?? fallback;
   // Until the modes are known, the control keeps the form that it has with the shipped modes.
   if (modes.length === 0 || choices.length > FEW_MODES) {
     return (
       <MenuProvider values={{ mode: current }} setValues={(values) => actions.setDraft({ mode: String(values.mode) })}>
-        <MenuButton className={styles.option}>
-          {title(current, choices.find((choice) => choice.name === current)?.title ?? current)}
+        <MenuButton className={`${styles.option} ${styles.modeMenu}`}>
+          <span>{title(current, choices.find((choice) => choice.name === current)?.title ?? current)}</span>
         </MenuButton>
         <PopMenu label={words.input.mode}>
           {choices.map((choice) => (
@@ -42,9 +42,15 @@ export function ModeChoice(): ReactNode {
               name="mode"
               value={choice.name}
               hideOnClick
-              title={choice.description}
+              aria-label={title(choice.name, choice.title)}
+              aria-describedby={`${id}-${choice.name}`}
             >
-              <bdi>{title(choice.name, choice.title)}</bdi>
+              <span>
+                <bdi>{title(choice.name, choice.title)}</bdi>
+                <span id={`${id}-${choice.name}`} className={styles.modeNote}>
+                  {note(choice.name, choice.description)}
+                </span>
+              </span>
               <span aria-hidden="true">{choice.name === current ? "✓" : ""}</span>
             </MenuItemRadio>
           ))}
@@ -56,7 +62,7 @@ export function ModeChoice(): ReactNode {
     <fieldset className={styles.modes}>
       <legend className="unseen">{words.input.mode}</legend>
       {choices.map((choice) => (
-        <label key={choice.name} className={styles.mode} title={choice.description || undefined}>
+        <label key={choice.name} className={styles.mode} title={note(choice.name, choice.description) || undefined}>
           <input
             type="radio"
             name="mode"
@@ -99,9 +105,14 @@ export function Options(): ReactNode {
       setValues={(values) => actions.setDraft({ outputStyle: toStyle(values.style), human: toChoice(values.asks) })}
     >
       <MenuButton className={styles.option} title={words.input.more}>
-        {[style === "none" ? "" : words.input.styles[style], words.input.asksShort(chosen.length)]
-          .filter(Boolean)
-          .join(" · ")}
+        <span>
+          {[
+            style === "none" ? "" : words.input.styles[style],
+            words.input.asksShort(chosen.map((occasion) => words.input.asks[occasion])),
+          ]
+            .filter(Boolean)
+            .join(" · ")}
+        </span>
       </MenuButton>
       <PopMenu label={words.input.more}>
         <MenuGroup>

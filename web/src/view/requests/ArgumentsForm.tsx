@@ -10,12 +10,14 @@ interface ArgumentsFormProps {
   /** The schema of the tool, if the request has one. */
   readonly schema: unknown;
   readonly value: JsonObject;
+  /** The arguments whose original value the card's title tells. */
+  readonly told?: readonly string[];
   readonly onChange: (value: JsonObject) => void;
   readonly onWrong: (isWrong: boolean) => void;
 }
 
 /** Arguments as a form, or as JSON. */
-export function ArgumentsForm({ original, schema, value, onChange, onWrong }: ArgumentsFormProps): ReactNode {
+export function ArgumentsForm({ original, schema, value, told = [], onChange, onWrong }: ArgumentsFormProps): ReactNode {
   const words = useWords();
   const [isJson, setIsJson] = useState(false);
   const [json, setJson] = useState("");
@@ -48,15 +50,7 @@ export function ArgumentsForm({ original, schema, value, onChange, onWrong }: Ar
     setIsJson(toJson);
   };
   return (
-    <div className={styles.form}>
-      <div className={styles.choice} role="group">
-        <button type="button" aria-pressed={!isJson} onClick={() => choose(false)}>
-          {words.requests.asForm}
-        </button>
-        <button type="button" aria-pressed={isJson} onClick={() => choose(true)}>
-          {words.requests.asJson}
-        </button>
-      </div>
+    <div className={`${styles.form} ${styles.arguments}`}>
       {isJson ? (
         <>
           <textarea
@@ -71,8 +65,24 @@ export function ArgumentsForm({ original, schema, value, onChange, onWrong }: Ar
           {isJsonWrong ? <span className={styles.wrong}>{words.requests.badJson}</span> : null}
         </>
       ) : (
-        <ObjectFields schema={fields} value={value} original={original} onChange={onChange} onWrong={report} path="" />
+        <ObjectFields
+          schema={fields}
+          value={value}
+          original={original}
+          told={told}
+          onChange={onChange}
+          onWrong={report}
+          path=""
+        />
       )}
+      <div className={styles.choice} role="group">
+        <button type="button" aria-pressed={!isJson} onClick={() => choose(false)}>
+          {words.requests.asForm}
+        </button>
+        <button type="button" aria-pressed={isJson} onClick={() => choose(true)}>
+          {words.requests.asJson}
+        </button>
+      </div>
     </div>
   );
 }

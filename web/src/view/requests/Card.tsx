@@ -15,7 +15,7 @@ import { useCardEdit } from "./edits";
 import { Hidden } from "./Hidden";
 import { useReportInView } from "./inView";
 import { KeyField } from "./KeyField";
-import { kindOf, labelsOf, parametersOf, titleOf } from "./kinds";
+import { kindOf, labelsOf, parametersOf, type RequestKind, titleOf } from "./kinds";
 import { joinAnswers, readQuestions } from "./answers";
 import styles from "./requests.module.css";
 import { isSame, type JsonObject } from "./schema";
@@ -114,7 +114,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
       </fieldset>
       {progress?.error ? <ErrorBox error={progress.error} /> : null}
       <div ref={foot} className={styles.foot}>
-        <Facts state={state} />
+        <Facts state={state} kind={kind} />
         {!isMine ? (
           <p className={styles.note}>{words.requests.notYours}</p>
         ) : isSaying && labels.say ? (
@@ -199,7 +199,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   );
 });
 
-function Facts({ state }: { state: RequestState }): ReactNode {
+function Facts({ state, kind }: { state: RequestState; kind: RequestKind }): ReactNode {
   const words = useWords();
   const { request } = state;
   const { estimate } = request;
@@ -208,12 +208,15 @@ function Facts({ state }: { state: RequestState }): ReactNode {
   const parts = [
     estimate.tokens > 0 ? words.requests.tokens(formatTokens(estimate.tokens)) : "",
     estimate.ms > 0 ? formatDuration(estimate.ms) : "",
-    estimate.calls > 0 ? words.requests.outside(estimate.calls) : "",
+    estimate.calls > 1 ? words.requests.outside(estimate.calls) : "",
     estimate.micro_usd ? formatMoney(estimate.micro_usd) : "",
   ].filter(Boolean);
   // A question or an interruption asks for no consent.
   const consents = (request.reasons ?? []).filter((reason) => reason !== "clarification");
   const asksConsent = consents.length > 0 || request.risk !== "low";
+  // Other clients may choose another response to a timeout, except where only a user can consent.
+  const isOfPage = usePage(({ draft }) => Object.values(draft.human).some(Boolean));
+  const isSkipped = isOfPage || kind === "ask" || kind === "budget" || consents.includes("untrusted");
   const reasons = consents.map((reason) => words.requests.reasons[reason]);
   return (
     <div className={styles.facts}>
@@ -221,12 +224,12 @@ function Facts({ state }: { state: RequestState }): ReactNode {
         <span className={request.risk === "low" ? undefined : styles.risk}>{words.requests.risk[request.risk]}</span>
       ) : null}
       {parts.length > 0 ? <span>{words.requests.estimate(parts.join(" · "))}</span> : null}
-      {reasons.length > 0 ? <span>{words.requests.because(reasons.join(", "))}</span> : null}
+      {reasons.length > 0 ? <span>{words.requests.because(reasons)}</span> : null}
       <span>
         {expires === null
           ? words.requests.waitsForever
           : expires > left
-            ? words.requests.expires(formatClock(expires - left))
+            ? (isSkipped ? words.requests.skipsIn : words.requests.expires)(formatClock(expires - left))
             : words.requests.expired}
       </span>
     </div>

@@ -7,7 +7,7 @@ import { Boundary } from "../parts/Boundary";
 import parts from "../parts/parts.module.css";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { Hidden } from "./Hidden";
-import { type RequestKind, schemaOf } from "./kinds";
+import { type RequestKind, schemaOf, toldByTitle } from "./kinds";
 import { Questions } from "./Questions";
 import styles from "./requests.module.css";
 import type { JsonObject } from "./schema";
@@ -45,6 +45,7 @@ export function CardBody({ kind, request, value, onChange, onWrong, answers, onA
           original={request.arguments}
           schema={schemaOf(request)}
           value={value}
+          told={toldByTitle(kind)}
           onChange={onChange}
           onWrong={onWrong}
         />

@@ -2,6 +2,7 @@ import { type ReactNode, useId, useState } from "react";
 import { useWords } from "../../words";
 import parts from "../parts/parts.module.css";
 import { Hidden } from "./Hidden";
+import { labelOf } from "./labels";
 import styles from "./requests.module.css";
 import { emptyValue, isObject, isSame, type Schema } from "./schema";
 
@@ -19,6 +20,7 @@ export interface FieldProps {
 
 /** A text longer than this is edited in several lines, in UTF-16 units. */
 const LONG_TEXT = 64;
+const NOTHING: readonly string[] = [];
 /** The lines of a long text in view; its reader can enlarge it. */
 const MOST_LINES = 5;
 
@@ -32,6 +34,7 @@ export function Field(props: FieldProps): ReactNode {
 function Single(props: FieldProps): ReactNode {
   const { name, schema, value, original, onChange, onWrong, path, isRequired } = props;
   const words = useWords();
+  const label = labelOf(name, words);
   const id = useId();
   /** Counts undone changes: a control after one forgets a text that is no value. */
   const [undone, setUndone] = useState(0);
@@ -44,7 +47,7 @@ function Single(props: FieldProps): ReactNode {
   return (
     <div className={styles.field}>
       <label htmlFor={id} title={schema.description || undefined}>
-        {name}
+        {label}
         {isChanged ? <span className={styles.changedWord}>{words.requests.changed}</span> : null}
       </label>
       <div className={styles.control}>
@@ -55,7 +58,7 @@ function Single(props: FieldProps): ReactNode {
             <button
               type="button"
               className={parts.quiet}
-              aria-label={`${words.requests.undo}: ${name}`}
+              aria-label={`${words.requests.undo}: ${label}`}
               onClick={undo}
             >
               {words.requests.undo}
@@ -208,20 +211,26 @@ function ObjectField({
   onWrong,
   path,
 }: FieldProps & { value: Record<string, unknown> }): ReactNode {
+  const words = useWords();
   const before = isObject(original) ? original : {};
   return (
     <fieldset className={styles.nested}>
-      <legend>{name}</legend>
+      <legend>{labelOf(name, words)}</legend>
       <ObjectFields schema={schema} value={value} original={before} onChange={onChange} onWrong={onWrong} path={path} />
     </fieldset>
   );
 }
 
-/** The fields of an object; optional ones without a value are shown on demand. */
+/** A field with only one possible value tells nothing. */
+const isConstant = (schema: Schema, value: unknown): boolean =>
+  schema.options?.length === 1 && schema.options[0] === value;
+
+/** The fields of an object; those without a value, and those that tell nothing, are shown on demand. */
 export function ObjectFields({
   schema,
   value,
   original,
+  told = NOTHING,
   onChange,
   onWrong,
   path,
@@ -229,6 +238,8 @@ export function ObjectFields({
   readonly schema: Schema;
   readonly value: Record<string, unknown>;
   readonly original: Record<string, unknown>;
+  /** The fields whose original value is told elsewhere. */
+  readonly told?: readonly string[];
   readonly onChange: (value: Record<string, unknown>) => void;
   readonly onWrong: FieldProps["onWrong"];
   readonly path: string;
@@ -236,9 +247,12 @@ export function ObjectFields({
   const words = useWords();
   const [isWhole, setIsWhole] = useState(false);
   const all = [...schema.properties];
-  const isShown = (name: string): boolean =>
-    isWhole || schema.required.has(name) || value[name] !== undefined || original[name] !== undefined;
-  const shown = all.filter(([name]) => isShown(name));
+  const isShown = (name: string, field: Schema): boolean => {
+    if (isWhole || !isSame(value[name], original[name])) return true;
+    if (told.includes(name) || isConstant(field, value[name])) return false;
+    return schema.required.has(name) || value[name] !== undefined;
+  };
+  const shown = all.filter(([name, field]) => isShown(name, field));
   const fields = shown.map(([name, field]) => (
     <Field
       key={name}
@@ -263,7 +277,7 @@ export function ObjectFields({
     <>
       {fields}
       <button type="button" className={`${parts.quiet} ${styles.more}`} onClick={() => setIsWhole(true)}>
-        {words.requests.moreFields(all.length - shown.length)}
+        {path === "" ? words.requests.allArguments : words.requests.moreFields(all.length - shown.length)}
       </button>
     </>
   );
@@ -297,7 +311,7 @@ function ArrayField({
   }
   return (
     <fieldset className={styles.nested}>
-      <legend>{name}</legend>
+      <legend>{labelOf(name, words)}</legend>
       {value.map((item, index) => (
         <div key={index} className={styles.item}>
           <Field
@@ -313,7 +327,7 @@ function ArrayField({
           <button
             type="button"
             className={parts.quiet}
-            aria-label={`${words.requests.removeItem}: ${name} ${index + 1}`}
+            aria-label={`${words.requests.removeItem}: ${labelOf(name, words)} ${index + 1}`}
             onClick={() => onChange(value.filter((_, at) => at !== index))}
           >
             {words.requests.removeItem}

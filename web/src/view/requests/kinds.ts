@@ -124,6 +124,12 @@ export function labelsOf(kind: RequestKind, words: Words): Labels {
   }
 }
 
+/** Returns the arguments whose value the title tells. */
+export const toldByTitle = (kind: RequestKind): readonly string[] => (kind === "write" ? WRITE_TELLS : TELLS_NOTHING);
+
+const WRITE_TELLS: readonly string[] = ["command"];
+const TELLS_NOTHING: readonly string[] = [];
+
 export function schemaOf(request: HumanRequest): unknown {
   return "schema" in request ? request.schema : null;
 }

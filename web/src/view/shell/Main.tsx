@@ -9,7 +9,6 @@ import type { PanelView } from "../panel/Panel";
 import { Boundary } from "../parts/Boundary";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
-import { Tray } from "../requests/Tray";
 import { conversationOf, newestTurn, openRequests, useActions, usePage } from "../store";
 import { Empty } from "../talk/Empty";
 import { Talk } from "../talk/Talk";
@@ -24,6 +23,7 @@ interface MainProps {
 }
 
 const Viewer = lazy(() => import("../files/Viewer").then(({ Viewer: view }) => ({ default: view })));
+const Tray = lazy(() => import("../requests/Tray").then(({ Tray: view }) => ({ default: view })));
 const loadPanel = () => import("../panel/Panel").then(({ Panel: view }) => ({ default: view }));
 const Panel = lazy(loadPanel);
 const PlanDialog = lazy(() => import("../plan/PlanDialog").then(({ PlanDialog: view }) => ({ default: view })));
@@ -133,7 +133,11 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
           <div className={input.area}>
             <FollowLine following={conversation?.following ?? null} />
             {run && conversation?.canWrite && openRequests(run).length > 0 ? (
-              <Tray run={run} onShow={() => showRequest(openRequests(run)[0] ?? null)} />
+              <Boundary>
+                <Suspense>
+                  <Tray run={run} onShow={() => showRequest(openRequests(run)[0] ?? null)} />
+                </Suspense>
+              </Boundary>
             ) : null}
             {loaded?.state === "failed" ? null : <Box />}
           </div>

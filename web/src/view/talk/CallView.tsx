@@ -3,7 +3,7 @@ import type { CallRow, ToolResult } from "../../store/types";
 import { useLanguage, useWords } from "../../words";
 import { formatCount, formatDuration } from "../../words/numbers";
 import { FileChip } from "../files/FileChip";
-import { callLine } from "../lanes";
+import { callLine, outcomeOf } from "../lanes";
 import { PlainText } from "../markdown/Blocks";
 import { Cited } from "../markdown/Cited";
 import { allowedAddress, hostOf } from "../markdown/links";
@@ -16,7 +16,7 @@ import styles from "./talk.module.css";
 export function CallView({ call }: { call: CallRow }): ReactNode {
   const words = useWords();
   const [isOpen, setIsOpen] = useState(false);
-  const hasFailed = call.result?.status === "failed";
+  const hasFailed = outcomeOf(call) === "failed";
   const isWorking = call.result === null && call.endedAtMs === null;
   return (
     <div className={styles.item}>
@@ -52,19 +52,19 @@ function CallDetails({ call }: { call: CallRow }): ReactNode {
         </>
       ) : null}
       <p className={styles.label}>{words.work.result}</p>
-      {call.result ? <ResultView result={call.result} /> : <p>{words.work.noResult}</p>}
+      {call.result ? <ResultView result={call.result} hasFailed={outcomeOf(call) === "failed"} /> : <p>{words.work.noResult}</p>}
     </div>
   );
 }
 
-function ResultView({ result }: { result: ToolResult }): ReactNode {
+function ResultView({ result, hasFailed }: { result: ToolResult; hasFailed: boolean }): ReactNode {
   const words = useWords();
   const language = useLanguage();
   if (result.status === "plan_refused") return <p>{words.work.planRefused}</p>;
   if (result.status === "failed") {
     return (
       <>
-        <p className={styles.bad}>{words.work.reason[result.reason]}</p>
+        <p className={hasFailed ? styles.bad : undefined}>{words.work.reason[result.reason]}</p>
         {result.detail ? <PlainText text={result.detail} /> : null}
       </>
     );

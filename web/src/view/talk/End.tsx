@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { Run, RunEnd, SessionFile, Turn } from "../../store/types";
 import { useLanguage, useWords } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
-import { formatDuration, formatMoney, formatTokens } from "../../words/numbers";
+import { formatDuration, formatMoney, formatTime, formatTokens } from "../../words/numbers";
 import { FileChip } from "../files/FileChip";
 import { runTotals } from "../lanes";
 import { CopyButton } from "../parts/CopyButton";
@@ -104,12 +104,16 @@ function Paused({ turn }: { turn: Turn }): ReactNode {
   const actions = useActions();
   const isMine = usePage(canDecide);
   const isNewest = usePage((state) => newestTurn(conversationOf(state))?.key === turn.key);
-  const hasInterrupt = [...(turn.detail?.requests.values() ?? [])].some((state) => state.isOpen);
+  const language = useLanguage();
+  const open = [...(turn.detail?.requests.values() ?? [])].filter((state) => state.isOpen);
+  const ends = open.flatMap(({ request }) => request.expires_at_ms ?? []);
   return (
     <div className={styles.paused}>
       <span className={isMine ? styles.pauseSign : `${styles.pauseSign} ${styles.others}`} aria-hidden="true" />
-      <span>{words.talk.paused}</span>
-      {isMine && isNewest && !hasInterrupt ? (
+      <span>
+        {ends.length > 0 ? words.talk.pausedUntil(formatTime(Math.min(...ends), language)) : words.talk.paused}
+      </span>
+      {isMine && isNewest && open.length === 0 ? (
         <button type="button" className={parts.quiet} onClick={actions.continueRun}>
           {words.talk.continueRun}
         </button>

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import type { CallRow, Run } from "../../store/types";
 import { useWords, type Words } from "../../words";
 import { formatDuration } from "../../words/numbers";
-import { callLine, callSubject, laneName } from "../lanes";
+import { callLine, callSubject, laneName, outcomeOf } from "../lanes";
 import { Icon } from "../parts/Icon";
 import { CallView } from "./CallView";
 import { LaneLine } from "./LaneView";
@@ -22,7 +22,7 @@ export function WorkLine({ run, path, items, onOpenLane }: WorkLineProps): React
   const words = useWords();
   const [isOpen, setIsOpen] = useState(false);
   const isLive = run.end === null && items.some((item) => isWorking(item, run));
-  const hasFailed = items.some((item) => item.kind === "call" && item.result?.status === "failed");
+  const hasFailed = items.some((item) => item.kind === "call" && outcomeOf(item) === "failed");
   const text = isLive ? liveText(items, run, words) : pastText(items, run, words);
   return (
     <div className={styles.work}>
@@ -85,10 +85,11 @@ function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
   let searches = 0;
   let plans = 0;
   let updates = 0;
-  let failures = 0;
+  const outcomes = { failed: 0, skipped: 0, stopped: 0 };
   const others = new Map<string, number>();
   for (const call of calls) {
-    if (call.result?.status === "failed") failures += 1;
+    const outcome = outcomeOf(call);
+    if (outcome !== null) outcomes[outcome] += 1;
     if (answered.has(call.call)) continue;
     const view = call.result?.status === "done" ? call.result.view : null;
     const written = call.result?.status === "done" ? call.result.files.filter((file) => !file.internal) : [];
@@ -109,7 +110,8 @@ function pastText(items: readonly WorkItem[], run: Run, words: Words): string {
   if (agents > 0) parts.push(words.work.agents(agents), namesOf(items, run, words));
   for (const [tool, count] of [...others].slice(0, 3))
     parts.push(count > 1 ? `${tool} × ${count}` : (subjectOf(calls, tool) ?? tool));
-  if (failures > 0) parts.push(words.work.failed(failures));
+  for (const outcome of ["failed", "skipped", "stopped"] as const)
+    if (outcomes[outcome] > 0) parts.push(words.work[outcome](outcomes[outcome]));
   if (parts.length === 0) parts.push(updates > 0 ? words.work.replanned : words.talk.reasoning);
   const took = tookOf(items, run);
   if (took !== null) parts.push(formatDuration(took));
