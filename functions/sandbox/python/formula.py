@@ -179,10 +179,12 @@ def draw_formula(latex, size=15):
     return drawing
 
 
-def to_omml(latex):
-    """Returns a formula as the XML of an equation of Word."""
+def to_omml(node, is_alone):
+    """Returns a formula as the XML of an equation of Word, in a line of its own or within a line."""
     space = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
-    return f"<m:oMathPara {space}><m:oMath>{_omml(parse(latex))}</m:oMath></m:oMathPara>"
+    if is_alone:
+        return f"<m:oMathPara {space}><m:oMath>{_omml(node)}</m:oMath></m:oMathPara>"
+    return f"<m:oMath {space}>{_omml(node)}</m:oMath>"
 
 
 def _omml(node):

@@ -60,7 +60,7 @@ class Block:
 
     `kind` is `heading` (`level` from 1), `text`, `item` (of a list; `level` from 0, `number` if numbered, `list_id`
     identifies the list, `name` is the box of a task), `code` (`text`, and `name` as the language), `formula` (`text`
-    in LaTeX), `chart` (`text` in JSON), `table` (`rows` of cells of runs, the first row is the header, and `aligns`),
+    in LaTeX), `chart` (`text` in JSON), `table` (`rows` of cells of runs, the first row is the header, and `aligns`; `text` is the caption),
     `picture` (`name`, and `text` as the description), `rule`; `chart` and `drawing` are set later. For other kinds, `level` is the level of the enclosing
     list, from 1; `quote` is the number of enclosing quotes.
     """

@@ -14,6 +14,10 @@ MAX_PICTURE = 2 * 1024 * 1024
 # Maximum reported names of missing images.
 MAX_MISSING = 50
 
+# Captions of figures and tables as authors write and number them.
+_FIGURE = re.compile(r"^\s*(?:figure|fig\.|图)\s*\d+\s*[:：.．、]?\s*(?=\S)", re.IGNORECASE)
+_TABLE = re.compile(r"^(?:table|表格?)\s*\d*\s*[:：.．、]\s*(\S.{0,200})$", re.IGNORECASE)
+
 # Characters that XML cannot contain.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
@@ -155,6 +159,7 @@ def _make(format, task):
     if not blocks:
         raise Unrenderable("empty")
     task.title = task.title or first_heading(blocks)
+    take_captions(blocks, format != "pptx")
     if format == "docx":
         from render_docx import render_docx as make
     elif format == "pptx":
@@ -184,6 +189,22 @@ def read_blocks(task, text):
     after = [*blocks[1:], Block("heading")]
     return [block for block, next_block in zip(blocks, after) if block.kind != "rule" or next_block.kind not in
             ("heading", "rule")], notes
+
+
+def take_captions(blocks, of_tables):
+    """Removes the numbers that authors give figures, and with `of_tables` makes a line such as "Table 1: Sales" above a
+    table its caption."""
+    for block in blocks:
+        if block.kind == "picture":
+            block.text = _FIGURE.sub("", block.text)
+        elif block.kind == "chart":
+            block.chart.title = _FIGURE.sub("", block.chart.title)
+    for place in range(len(blocks) - 1, 0, -1):
+        line = blocks[place - 1]
+        found = _TABLE.match(line.plain().strip()) if line.kind == "text" else None
+        if of_tables and blocks[place].kind == "table" and found:
+            blocks[place].text = found[1]
+            del blocks[place - 1]
 
 
 def _without_fence(text):

@@ -2,6 +2,7 @@
 
 import io
 
+import formula
 import house
 from markdown import MAX_LEVEL, Run, plain
 from render import set_properties, zip_anew
@@ -180,7 +181,7 @@ class _Writer:
         self.numberings = _Numberings(document)
         # Lookups that the library would repeat in each paragraph, and for each link.
         self.body, self.styles, self.links = document._body, {}, {}
-        self.figures, self.count, self.marks = 0, 0, []
+        self.captions, self.count, self.marks = {}, 0, []
 
     def add_paragraph(self, style="Normal"):
         """Appends a new paragraph."""
@@ -284,10 +285,12 @@ class _Writer:
                         block.chart.description())
 
     def write_formula(self, block):
-        from docx.oxml import parse_xml
-        from formula import to_omml
+        self.add_formula(self.add_paragraph(), formula.parse(block.text), True)
 
-        self.add_paragraph()._p.append(parse_xml(to_omml(block.text)))
+    def add_formula(self, paragraph, node, is_alone=False):
+        from docx.oxml import parse_xml
+
+        paragraph._p.append(parse_xml(formula.to_omml(node, is_alone)))
 
     def add_figure(self, content, size, caption, description):
         """Adds a picture of a size in points, and its numbered caption."""
@@ -299,13 +302,17 @@ class _Writer:
         shape = paragraph.add_run().add_picture(io.BytesIO(content), *(Pt(edge) for edge in size))
         shape._inline.docPr.set("descr", description[:500])
         if caption:
-            self.figures += 1
             paragraph.paragraph_format.keep_with_next = True
-            told = self.add_paragraph("Caption")
-            told.alignment = WD_ALIGN_PARAGRAPH.CENTER
-            told.add_run(words(self.task.language, "figure") + " ").bold = True
-            _add_field(told, "SEQ Figure \\* ARABIC", f"{self.figures}").bold = True
-            told.add_run(f"  {caption}")
+            self.add_caption("Figure", words(self.task.language, "figure"), caption).alignment = WD_ALIGN_PARAGRAPH.CENTER
+
+    def add_caption(self, kind, name, caption):
+        """Adds a paragraph with a numbered caption; the number is a field."""
+        self.captions[kind] = self.captions.get(kind, 0) + 1
+        paragraph = self.add_paragraph("Caption")
+        paragraph.add_run(f"{name} ").bold = True
+        _add_field(paragraph, f"SEQ {kind} \\* ARABIC", f"{self.captions[kind]}").bold = True
+        paragraph.add_run(f"  {caption[:500]}")
+        return paragraph
 
     def room(self):
         """Returns the maximum width and height of an image."""
@@ -336,6 +343,8 @@ class _Writer:
 
     def write_table(self, block):
         """Writes a table as XML, because the library takes quadratic time in the number of cells."""
+        if block.text:
+            self.add_caption("Table", words(self.task.language, "table_name"), block.text).paragraph_format.keep_with_next = True
         indent = int(0.75 * 567 * min(block.level + block.quote, MAX_LEVEL))
         sizes = [size * _TWIPS for size in (10, 9, 8, 7, 6)]
         size, widths = column_widths(block, self.room()[0] / _EMU - indent, sizes, padding=2 * _SIDE + 20)
@@ -401,9 +410,16 @@ class _Writer:
         return element
 
     def add_runs(self, paragraph, runs, is_bold=False, size=None):
+        last = None
         for run in runs:
             if run.text is None or not hasattr(run, "bold"):
                 paragraph.add_run(f"[{run.text or run.name}]")
+                continue
+            if run.formula is not None:
+                # A formula within a line is several runs.
+                if run.formula is not last:
+                    self.add_formula(paragraph, run.formula)
+                last = run.formula
                 continue
             written = self.add_link(paragraph, run) if run.link else paragraph.add_run(run.text)
             if run.bold or is_bold:

@@ -13,6 +13,7 @@ mod child_process;
 mod clerk;
 mod client;
 mod cpu;
+mod documents;
 mod driver_load;
 mod figure;
 mod floor;

@@ -21,6 +21,7 @@ use serde_json::json;
 use crate::agent_server::{AgentOptions, AgentServer};
 use crate::backend::Backend;
 use crate::client::BenchClient;
+use crate::documents::measure_documents;
 use crate::figure::{Figure, FigureLimit};
 use crate::looks::measure_looks;
 use crate::plan::count_requests;
@@ -110,10 +111,11 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     let at_once = began.elapsed();
     let about = |sample: &Sample| format!("p95 {:.0} ms of {TIMED}", sample.p95());
     let looks = measure_looks(&sandbox).await?;
+    let documents = measure_documents(&sandbox).await?;
     let seconds = |took: Duration| took.as_secs_f64();
     let about_start =
         "with numpy, pandas, matplotlib, seaborn and the readers of workbooks".to_owned();
-    Ok(vec![
+    let mut figures = vec![
         figure("sandbox warm, `print(1)`, median", 40.0, "ms", print.median(), about(&print)),
         figure(
             "sandbox warm, a group-by and a chart, median",
@@ -139,7 +141,9 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
         ),
         figure("8 charts at once, all", 1.5, "s", seconds(at_once), "wall".to_owned()),
         looks,
-    ])
+    ];
+    figures.extend(documents);
+    Ok(figures)
 }
 
 async fn time_blocks(sandbox: &LocalSandbox, code: &str) -> Result<Sample> {

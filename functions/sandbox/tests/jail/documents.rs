@@ -80,7 +80,7 @@ async fn a_report_reads_back_as_it_was_written() {
             vec!["Sales of the regions", "# Findings", "- North grew", "| North | 1,284,000 |"],
         ),
         ("report.pptx", vec!["## Slide 2", "| North | 1,284,000 |", "Notes: Say thank you."]),
-        ("report.pdf", vec!["## Page 1 of 2", "1,284,000", "The table of sales"]),
+        ("report.pdf", vec!["## Page 1 of 2", "Table 1", "1,284,000", "The table of sales"]),
     ];
     for format in &all_formats()[2..] {
         let (said, made) = render(&sandbox, *format, REPORT, vec![chart.clone()]).await;
@@ -116,7 +116,8 @@ print(d.core_properties.title, '|', d.core_properties.language)
 shape = d.inline_shapes[0]
 print(len(d.inline_shapes), round(shape.width / shape.height, 2), len(d.tables))
 links = [r.target_ref for r in d.part.rels.values() if r.is_external]
-print(links, 'PAGE' in d.sections[0].footer._element.xml, 'w:tblHeader' in d.element.xml)
+print(links, 'PAGE' in d.sections[0].footer._element.xml, 'w:tblHeader' in d.element.xml,
+    'SEQ Table' in d.element.xml, d.element.xml.count('<m:oMath'))
 p = pptx.Presentation('report.pptx')
 print(round(p.slide_width / p.slide_height, 3), [s.shapes.title.text for s in p.slides])
 for number, slide in enumerate(p.slides):
@@ -129,7 +130,7 @@ pdf = pypdfium2.PdfDocument('report.pdf')
 print(pdf.get_metadata_dict()['Title'], [b.get_title() for b in pdf.get_toc()])
 "#;
     let told = print_of(&sandbox, code, files).await;
-    let expected = "Sales of the regions | en-US\n1 2.0 2\n['https://example.com/a?b=1&c=2'] True True\n\
+    let expected = "Sales of the regions | en-US\n1 2.0 2\n['https://example.com/a?b=1&c=2'] True True True 1\n\
         1.778 ['Sales of the regions', 'Findings', 'Findings', '各地区']\npicture 2.0\n\
         Sales of the regions ['Findings', 'Details', '各地区']\n";
     assert_eq!(told, expected);

@@ -1,4 +1,5 @@
 """Renders the samples beside this file in all forms, and prints their measurable faults: `samples.py FOLDER FONT...`.
+`reports.webp` shows pages of PDF documents.
 
 The exit code is 1 if there are faults.
 """
@@ -33,6 +34,20 @@ def samples():
     return texts
 
 
+def draw_sheet():
+    """Draws the first pages of some documents side by side, for docs/tools.md."""
+    import pypdfium2
+    from PIL import Image
+
+    names = ("deck.zh", "sales.en", "research.zh", "paper.en", "memo.en", "table.en")
+    pages = [pypdfium2.PdfDocument(f"{name}.pdf")[0].render(scale=0.6).to_pil() for name in names]
+    wide, high = pages[0].width + 12, pages[0].height + 12
+    sheet = Image.new("RGB", (wide * 3 + 12, high * 2 + 12), "#DDE3E9")
+    for place, page in enumerate(pages):
+        sheet.paste(page, (place % 3 * wide + 12, place // 3 * high + 12))
+    sheet.save("reports.webp", quality=42, method=6)
+
+
 def main(folder, fonts):
     sys.path[:0] = [str(HERE), str(HERE.parent.parent / "python")]
     import job_kinds
@@ -54,6 +69,7 @@ def main(folder, fonts):
             is_bad = name == "hostile.en"
             if not is_bad and (told["missing_images"] or any(note != "scripts" for note in told["notes"])):
                 faults.append(f"{file}: {told}")
+    draw_sheet()
     print("\n".join(faults) or "no faults")
     return len(faults)
 
