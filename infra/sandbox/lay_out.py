@@ -101,6 +101,8 @@ def drop_symbols(library):
     """Cuts off what no segment of a library (ELF, 64 bits) loads: names for debuggers, of which typst has 18 MB."""
     with open(library, "r+b") as file:
         head = bytearray(file.read(64))
+        if not head.startswith(b"\x7fELF\x02"):
+            return
         first, [size, count] = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<HH", head, 54)
         file.seek(first)
         segments = file.read(size * count)

@@ -52,6 +52,7 @@ def main(folder, fonts):
     sys.path[:0] = [str(HERE), str(HERE.parent.parent / "python")]
     import job_kinds
     from faults import FAULTS
+    from order import faults_of_order
     from render import render
 
     job_kinds.load_libraries(fonts)
@@ -64,7 +65,8 @@ def main(folder, fonts):
             file, began = f"{name}.{FORMS[form]}", time.monotonic()
             told = render(form, file, text, "", name[-2:], fonts)
             print(f"{file}: {time.monotonic() - began:.2f} s", flush=True)
-            found = [told["problem"]] if told["problem"] else FAULTS[form](file, text, fonts[0])
+            found = [told["problem"]] if told["problem"] else [*FAULTS[form](file, text, fonts[0])]
+            found += faults_of_order(file) if form in ("docx", "pptx") else []
             faults += [f"{file}: {fault}" for fault in found]
             is_bad = name == "hostile.en"
             if not is_bad and (told["missing_images"] or any(note != "scripts" for note in told["notes"])):
