@@ -18,6 +18,7 @@ mod audit;
 mod bad_inputs;
 mod bad_plan;
 mod budget;
+mod chat_clients;
 mod chat_completions;
 mod clarify;
 mod code;

@@ -70,6 +70,7 @@ const ONCE: &[&str] = &[
     "idle::",
     // A response ends where the run waits for users; clients that reconnect by themselves would loop forever.
     "ai_sdk::",
+    "chat_clients::",
     "chat_completions::",
     "mcp_server::",
     "clarify::",

@@ -36,8 +36,14 @@ use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
 /// The name of the default mode as a model, and the beginning of the names of other modes.
 const MODEL: &str = "djinn";
 
-/// The headers that name the session of a question, the first that is sent.
-const SESSION_HEADERS: [&str; 2] = ["x-session-id", "x-openwebui-chat-id"];
+/// The header that names the session of a question.
+const SESSION_HEADER: &str = "x-session-id";
+
+/// The header with which Open WebUI names its chat, also in its own requests about the chat.
+const OPEN_WEBUI_CHAT: &str = "x-openwebui-chat-id";
+
+/// The beginning of Open WebUI's prompts for titles, tags and further questions of a chat.
+const OPEN_WEBUI_TASK: &str = "### Task:";
 
 /// The header in which OpenAI's SDKs count the repeats of a request.
 const RETRY_COUNT: &str = "x-stainless-retry-count";
@@ -162,11 +168,26 @@ fn header_text(headers: &HeaderMap, name: &str) -> Option<String> {
 
 /// Returns the session that the client names. A name that no session can have is replaced by its hash.
 fn find_session(request: &ChatCompletionsRequest, headers: &HeaderMap) -> Option<String> {
-    let header = SESSION_HEADERS.iter().find_map(|name| header_text(headers, name));
+    let open_webui = || {
+        let chat = header_text(headers, OPEN_WEBUI_CHAT)?;
+        (!is_about_chat(request)).then_some(chat)
+    };
     let metadata = request.metadata.as_ref();
-    let name = header.or_else(|| metadata?.session_id.clone())?;
+    let name = header_text(headers, SESSION_HEADER).or_else(open_webui);
+    let name = name.or_else(|| metadata?.session_id.clone())?;
     let hash = || format!("chat-{}", sha256_hex(name.as_bytes()).get(..32).unwrap_or_default());
     Some(if SessionName::try_from(name.clone()).is_ok() { name } else { hash() })
+}
+
+/// Returns true for a request of Open WebUI's own about a chat, as for its title. No user wrote the prompt, so it is
+/// neither a turn of the chat nor a response to a human request.
+fn is_about_chat(request: &ChatCompletionsRequest) -> bool {
+    let [ChatMessageRequest { role, content: Some(ChatContent::Text(text)) }] =
+        request.messages.as_slice()
+    else {
+        return false;
+    };
+    !request.stream.unwrap_or(false) && role == "user" && text.starts_with(OPEN_WEBUI_TASK)
 }
 
 /// Rejects the fields that ask for another answer than Djinn gives.
