@@ -114,6 +114,11 @@ export const ANSWERS = {
     // The answer is the table, and not repeated as text.
     assert.equal(await conversation(page).getByRole("table").count(), 1);
     await page.getByRole("button", { name: "New question" }).click();
+    const shares = await askForData(page, "各地区销售额占比是多少？");
+    await shares.locator('[data-chart="pie"]').waitFor();
+    assert.match(await shares.getByRole("img").getAttribute("aria-label"), /^Pie chart of .+, 5 values: /);
+    assert.equal(await shares.locator("[data-slice]").count(), 5);
+    await page.getByRole("button", { name: "New question" }).click();
     const products = await askForData(page, "采购成本最高的前十名商品是什么？");
     await products.locator('[data-chart="bar"]').waitFor();
     assert.equal(await products.locator("[data-bar]").count(), 10);

@@ -134,7 +134,7 @@ fn write_report(
     if is_writer {
         return ScriptedResponse::default().reply(words.report_text(file, &growth, sheet));
     }
-    match find_upload(name, request) {
+    match find_upload(request) {
         None => ScriptedResponse::default().say(words.writing_notice(name)).call(
             FILE_TOOL,
             json!({
@@ -144,22 +144,22 @@ fn write_report(
                 "content": words.report_text(file, &growth, sheet),
             }),
         ),
-        Some(outcome) => {
+        Some((name, outcome)) => {
             ScriptedResponse::default().reply(words.answer_text(&growth, sheet, name, outcome))
         }
     }
 }
 
-/// Returns the result of writing a file, if tried: our prompt `tool/file_written`, or a problem.
-fn find_upload<'a>(name: &str, request: &'a RecordedRequest) -> Option<Result<(), &'a str>> {
+/// Returns the name of the file that was written, and the result: our prompt `tool/file_written`, or a problem.
+/// An agent writes one file, whose name its user may have changed in an approval.
+fn find_upload(request: &RecordedRequest) -> Option<(&str, Result<(), &str>)> {
     let uploads = request.answered_calls().filter(|(call, _)| {
-        call.tool == FILE_TOOL
-            && call.arguments.get("command").is_some_and(|it| it == "upload")
-            && call.arguments.get("filename").is_some_and(|it| it == name)
+        call.tool == FILE_TOOL && call.arguments.get("command").is_some_and(|it| it == "upload")
     });
-    let text = uploads.map(|(_, result)| result.text.as_str()).last()?;
-    let is_written = [" is written", " 已写入"].iter().any(|words| text.contains(words));
-    Some(if is_written { Ok(()) } else { Err(problem_text(text)) })
+    let (call, result) = uploads.last()?;
+    let name = call.arguments.get("filename")?.as_str()?;
+    let is_written = [" is written", " 已写入"].iter().any(|words| result.text.contains(words));
+    Some((name, if is_written { Ok(()) } else { Err(problem_text(&result.text)) }))
 }
 
 /// Returns the problem of a failed call, without the tool name: our prompt `outcome/error`, or another.

@@ -17,7 +17,7 @@ struct DataQuestion {
     sql: &'static str,
 }
 
-const QUESTIONS: [DataQuestion; 3] = [
+const QUESTIONS: [DataQuestion; 4] = [
     DataQuestion {
         words: &["2024", "销量", "趋势"],
         say: "按月汇总“销量”，时间为 2024 年。",
@@ -32,6 +32,13 @@ const QUESTIONS: [DataQuestion; 3] = [
         sql: "SELECT \"商品名称\", sum(\"采购成本\") AS \"成本合计\"\n\
               FROM \"sales_view\"\n\
               GROUP BY 1 ORDER BY 2 DESC LIMIT 10",
+    },
+    DataQuestion {
+        words: &["销售额", "占比"],
+        say: "按“地区”汇总“销售额”，作为整体的各部分。",
+        sql: "SELECT \"地区\", sum(\"销售额\") AS \"销售额合计\"\n\
+              FROM \"sales_view\"\n\
+              GROUP BY 1",
     },
     DataQuestion {
         words: &["sales", "region"],

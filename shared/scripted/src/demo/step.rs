@@ -134,7 +134,7 @@ fn report_region(
     file: &str,
 ) -> ScriptedResponse {
     let name = report_file(&region.name);
-    match find_upload(&name, request) {
+    match find_upload(request) {
         None => {
             ScriptedResponse::default().say(words.region_writing_notice(&region.name, &name)).call(
                 FILE_TOOL,
@@ -146,8 +146,8 @@ fn report_region(
                 }),
             )
         }
-        Some(outcome) => {
-            ScriptedResponse::default().reply(words.region_answer(region, &name, outcome))
+        Some((name, outcome)) => {
+            ScriptedResponse::default().reply(words.region_answer(region, name, outcome))
         }
     }
 }

@@ -108,6 +108,8 @@ pub(crate) struct Agent {
     pub(crate) lost: usize,
     /// True if writing always fails.
     pub(crate) read_only: bool,
+    /// The name that the user gives to written files in their approval; `None` without a change.
+    pub(crate) renamed: Option<&'static str>,
     /// The texts and calls of the agent, a line each.
     pub(crate) lines: Vec<String>,
     /// Questions and answers of earlier runs.
@@ -124,6 +126,7 @@ impl Agent {
             part: 30_000,
             lost: 0,
             read_only: false,
+            renamed: None,
             lines: Vec::new(),
             history: Vec::new(),
             written: Vec::new(),
@@ -166,8 +169,17 @@ impl Agent {
             }
             let mut content = MessageContent::from_text(reply.text);
             let mut responses = Vec::new();
-            for call in reply.calls {
-                let result = self.file_tool(&call.fn_arguments);
+            for mut call in reply.calls {
+                let is_upload = call.fn_arguments["command"] == "upload";
+                let renamed = self.renamed.filter(|_| is_upload);
+                if let Some(name) = renamed {
+                    call.fn_arguments["filename"] = name.into();
+                }
+                let mut result = self.file_tool(&call.fn_arguments);
+                if renamed.is_some() {
+                    result.push_str("\n\n");
+                    result.push_str(&self.prompts.render("outcome/changed", json!({"text": ""})));
+                }
                 record.push(json!({"role": "tool file_tool", "text": framed(&result)}));
                 responses.push(ToolResponse::from_tool_call(&call, result));
                 content.push(ContentPart::ToolCall(call));

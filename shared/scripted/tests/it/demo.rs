@@ -185,6 +185,25 @@ async fn it_does_not_claim_what_the_tool_refused() {
 }
 
 #[tokio::test]
+async fn report_is_written_once_under_the_name_that_the_user_changed() {
+    let server = demo().await;
+    for (language, question) in
+        [("en", "Which region grew fastest?"), ("zh", "哪个地区增长最快？写入 growth.md")]
+    {
+        let mut agent =
+            Agent::new(&server, AdapterKind::OpenAI, language).with_file("sales.csv", SALES);
+        agent.renamed = Some("east-2024.md");
+        let summary = agent.run(question).await.unwrap();
+        assert!(summary.ends_with("$$$east-2024.md"), "{summary}");
+        let uploads: Vec<_> =
+            agent.lines.iter().filter(|line| line.starts_with("uploads ")).collect();
+        assert_eq!(uploads, ["uploads east-2024.md"]);
+        assert!(summary.matches("east-2024.md").count() == 2, "{summary}");
+    }
+    server.assert_done();
+}
+
+#[tokio::test]
 async fn a_part_that_came_short_is_not_computed_with() {
     let server = demo().await;
     let mut agent = Agent::new(&server, AdapterKind::OpenAI, "en").with_file("sales.csv", SALES);
