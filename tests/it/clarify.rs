@@ -145,3 +145,33 @@ async fn a_question_in_another_form_is_shown_and_never_an_empty_line() {
         assert!(last["result"].as_str().unwrap().contains("Which metal?"), "{arguments}: {last}");
     }
 }
+
+#[tokio::test]
+async fn question_with_choices_takes_a_choice_or_other_words() {
+    for answer in ["gold", "The red one."] {
+        let world = world("en").await;
+        let offer = json!({"question": "Which metal?", "choices": ["gold", "zinc"]});
+        let asks = json!({"questions": [offer, "Which year?"]});
+        let rule = world.model.on("What of the metal?").call("ask_user", asks.clone());
+        rule.then().reply("So be it.").always();
+        let (run, ask) = asked(&world, &Question::of("What of the metal?", "s1")).await;
+        assert_eq!(ask["arguments"], asks);
+        assert_eq!(says(&world, &run, answer).await["answer"], "So be it.");
+        assert!(world.model.wait_for_request(2).await.text().contains(answer), "{answer}");
+        // The tool takes texts and questions with choices alike.
+        let requests = world.model.requests();
+        let tool = requests[0].tools().iter().find(|tool| tool.name == "ask_user").unwrap();
+        let forms = &tool.schema["properties"]["questions"]["items"]["anyOf"];
+        assert_eq!(forms[0]["type"], "string");
+        assert_eq!(forms[1]["required"], json!(["question", "choices"]));
+    }
+    // A client that shows texts alone shows the choices, too.
+    let world = world("en").await;
+    let offer = json!({"questions": [{"question": "Which metal?", "choices": ["gold", "zinc"]}]});
+    let rule = world.model.on("What of the metal?").call("ask_user", offer);
+    rule.then().reply("Red.").always();
+    let frames =
+        world.ask(Protocol::Ui, &Question::of("What of the metal?", "s1")).await.rest().await;
+    let last = frames.last().map(Frame::raw).unwrap();
+    assert!(last["result"].as_str().unwrap().contains("- Which metal? (gold / zinc)"), "{last}");
+}

@@ -8,23 +8,24 @@ import { System } from "./system.mjs";
 
 export const PEOPLE = {
   async question_of_the_model_is_answered_in_words({ page, model, system }) {
-    const questions = ["Which metal?", "In which currency?"];
+    const questions = [{ question: "Which metal?", choices: ["Copper", "Tin"] }, "In which currency?"];
     model.on("Note the price", "It may be either.", { tool: "ask_user", arguments: { questions } });
     model.on("Note the price", "Nine euros.");
     await page.goto(system.url);
     await askMe(page, "when something is unclear");
     await ask(page, "Note the price");
     const request = card(page, "The run asks you");
-    for (const question of questions) await request.getByText(question).waitFor();
+    for (const question of ["Which metal?", "In which currency?"]) await request.getByText(question).waitFor();
     // The card alone shows what waits.
     assert.equal(await conversation(page).getByText("ask_user").count(), 0);
-    const [metal, currency] = questions.map((name) => request.getByRole("textbox", { name }));
-    await metal.fill("Copper");
+    const metal = request.getByRole("button", { name: "Copper", exact: true });
+    const currency = request.getByRole("textbox", { name: "In which currency?" });
+    await metal.click();
     await currency.fill("In euros");
-    // What was typed is still there after the card was out of sight.
+    // What was chosen and typed is still there after the card was out of sight.
     await page.getByRole("button", { name: "New question" }).click();
     await page.goBack();
-    assert.deepEqual([await metal.inputValue(), await currency.inputValue()], ["Copper", "In euros"]);
+    assert.deepEqual([await metal.getAttribute("aria-pressed"), await currency.inputValue()], ["true", "In euros"]);
     await decide(request, "Answer");
     await conversation(page).getByText("Nine euros.").waitFor();
     await ended(page);

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use questions::parse_questions;
+pub use questions::{ModelQuestion, parse_questions};
 pub use response_channel::ResponseChannel;
 pub use settings::{CostThreshold, HumanSettings, TimeoutAction};
 pub use subject::Subject;

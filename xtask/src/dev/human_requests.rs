@@ -122,7 +122,7 @@ fn show_request(ask: &Value, screen: &mut Screen) {
                 .and_then(Value::as_object)
                 .map_or_else(Vec::new, parse_questions)
             {
-                screen.print_line(&format!("    {}", to_printable(&question)));
+                screen.print_line(&format!("    {}", to_printable(&question.to_string())));
             }
         }
         (_, None) => {

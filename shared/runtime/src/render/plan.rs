@@ -17,6 +17,9 @@ use super::attached::add_names;
 use super::window::RequestBounds;
 use crate::prompt::{self, Prompts};
 
+/// The maximum number of choices of a question to the user.
+const MAX_CHOICES: usize = 6;
+
 /// Returns the planning tool. With `agents`, steps may name an agent. The run itself answers the calls, when
 /// the reply is recorded.
 pub(crate) fn planning_tool(prompts: &Prompts, language: Language, agents: bool) -> ToolSpec {
@@ -84,9 +87,16 @@ pub(super) fn can_ask_user(run: &Run) -> bool {
 pub(crate) fn ask_user_tool(prompts: &Prompts, language: Language) -> ToolSpec {
     let mut words = prompts.describe_tool(language, prompt::TOOL_ASK_USER);
     let about = words.parameters.remove("questions").unwrap_or_default();
+    let choices = json!({
+        "type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": MAX_CHOICES,
+    });
+    let with_choices = json!({
+        "type": "object", "properties": {"question": {"type": "string"}, "choices": choices},
+        "required": ["question", "choices"],
+    });
     let questions = json!({
-        "type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 5,
-        "description": about,
+        "type": "array", "items": {"anyOf": [{"type": "string"}, with_choices]},
+        "minItems": 1, "maxItems": 5, "description": about,
     });
     ToolSpec {
         name: ASK_USER.to_owned(),
