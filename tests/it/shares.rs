@@ -230,6 +230,15 @@ async fn who_may_write_asks_in_the_session_at_their_own_expense() {
         (&hers["turns"][0]["answer"], &hers["turns"][1]["user"]),
         (&json!("A song."), &Value::Null)
     );
+    for (client, label, own) in [
+        (&office.anna, "s1", [false, true]),
+        (&office.bob, &handle, [true, false]),
+        (&office.carl, &handle, [false, false]),
+    ] {
+        let session = client.get(&format!("/sessions/{label}")).await.json();
+        let seen = [0, 1].map(|turn| session["turns"][turn]["own"] == true);
+        assert_eq!(seen, own, "{session}");
+    }
     assert_eq!(hers["files"].as_array().unwrap().len(), 2, "{hers}");
     let shown = office.anna.get(&format!("/runs/{run}")).await.json();
     assert_eq!((&shown["answer"], &shown["session"]), (&json!("A song."), &json!("s1")));

@@ -149,10 +149,11 @@ export const ACCESS = {
       await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
       await page.getByRole("dialog").waitFor({ state: "hidden" });
     };
-    const gate = new Gate();
+    const [gate, gateOfOwner] = [new Gate(), new Gate()];
     model.on("For both to see", "It", gate, " is shared.");
     model.on("Write for both", { tool: "file_tool", arguments: WRITE });
     model.on("Write for both", "It is written.");
+    model.on("And tomorrow", { tool: "file_tool", arguments: { ...WRITE, filename: "his.md" } });
     model.on("And tomorrow", "Tomorrow too.");
     await signIn(page, anna, system.url);
     await ask(page, "For both to see");
@@ -212,11 +213,34 @@ export const ACCESS = {
     await dialog.getByText("Copied").waitFor();
     await guest.goto(await page.evaluate(() => navigator.clipboard.readText()));
     await guest.reload();
+    await askMe(guest, "before risky calls");
     await ask(guest, "And tomorrow?");
+    await card(guest, "write a file").getByRole("button", { name: "Allow" }).waitFor();
+    // The owner sees whose turn it is, and decides nothing.
+    await page.reload();
+    await conversation(page).getByText("bob asked", { exact: true }).waitFor();
+    await card(page, "write a file").getByText("It is the turn of bob, who asked.").waitFor();
+    assert.equal(await card(page, "write a file").getByRole("button", { name: "Allow" }).count(), 0);
+    assert.doesNotMatch(await page.title(), /^\(/);
+    await page.getByText("bob asked the newest question. You can ask when it has its answer.").waitFor();
+    await box(page).fill("Mine, too");
+    await box(page).press("Enter");
+    assert.equal(await box(page).inputValue(), "Mine, too");
+    await decide(card(guest, "write a file"), "Allow");
     await conversation(guest).getByText("Tomorrow too.").waitFor();
     await page.reload();
-    await conversation(page).getByText("bob asked").waitFor();
     await conversation(page).getByText("Tomorrow too.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Send", exact: true }).isEnabled(), true);
+    // It is the other way round for the guest, who does not know the name.
+    model.on("Mine, too", "It", gateOfOwner, " ends.");
+    await box(page).press("Enter");
+    await gateOfOwner.reached;
+    await guest.reload();
+    await guest.getByText("Another user asked the newest question. You can ask when it has its answer.").waitFor();
+    assert.equal(await guest.getByRole("button", { name: "Stop", exact: true }).count(), 0);
+    gateOfOwner.open();
+    await conversation(page).getByText("It ends.").waitFor();
+    await ended(page);
   },
 
   async long_answer_is_printed_as_a_whole_without_controls({ page, model, system }) {

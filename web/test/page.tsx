@@ -38,13 +38,14 @@ export class TestPage {
   readonly #language: PageLanguage;
   #state: PageState;
 
-  constructor(conversation: Partial<Conversation> = {}, language: PageLanguage = "en") {
+  constructor(conversation: Partial<Conversation> = {}, language: PageLanguage = "en", draft = "") {
     this.#language = language;
     document.body.append(this.element);
     this.#state = {
       conversation: { state: "ready", value: { ...emptyConversation("s1"), ...conversation } },
       clockOffsetMs: 0,
-      draft: EMPTY_DRAFT,
+      draft: { ...EMPTY_DRAFT, text: draft },
+      modes: [] as PageState["modes"],
     } as PageState;
   }
 

@@ -3,6 +3,7 @@
 
 import { act } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Box } from "../src/view/input/Box";
 import { RequestSlot } from "../src/view/requests/Slot";
 import { Tray } from "../src/view/requests/Tray";
 import { emptyConversation } from "../src/store/turns";
@@ -82,6 +83,34 @@ test("choices of a question are taken by one press, and another answer replaces 
   expect(page.all("7")).toEqual([]);
   const texts = page.calls.map(([, , decision]) => (decision as { text: string }).text);
   expect(texts).toEqual(["Tin", "Lead"]);
+});
+
+test.each([
+  ["the owner sees whose turn it is", { isOwner: true, user: "bob" }, "It is the turn of bob, who asked.", 1],
+  ["a guest who may ask sees that it is not theirs", { isOwner: false, user: null }, "Only the user who asked decides this.", 0],
+])("of another user's run, %s", async (_name, { isOwner, user }, sentence, stops) => {
+  const run = runOf(asking(question({ questions: [{ question: "Which metal?", choices: ["gold", "zinc"] }] })));
+  const turns = [{ ...turnWith(run), isOwn: false, user }];
+  const page = new TestPage({ isOwner, canWrite: true, turns }, "en", "And tea?");
+  opened.push(page);
+  await page.show(
+    <>
+      <RequestSlot run={run} request="t1.c1" />
+      <Box />
+    </>,
+  );
+  await rest();
+  expect(page.text).toContain(sentence);
+  expect(page.find<HTMLButtonElement>("gold").matches(":disabled")).toBe(true);
+  expect(page.all("Continue without an answer")).toEqual([]);
+  // The draft stays, and is sent when the run has ended.
+  expect(page.find<HTMLTextAreaElement>("Your question").value).toBe("And tea?");
+  expect(page.find<HTMLButtonElement>("Send").disabled).toBe(true);
+  expect(page.text).toContain(`${user ?? "Another user"} asked the newest question.`);
+  expect(page.all("Stop")).toHaveLength(stops);
+  const ended = { ...turns[0], status: "finished" as const };
+  await page.change({ turns: [ended as never] });
+  expect(page.find<HTMLButtonElement>("Send").disabled).toBe(false);
 });
 
 test("a call that waits for a key has one field for it, whose text no other card keeps", async () => {

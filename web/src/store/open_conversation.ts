@@ -306,10 +306,11 @@ export class OpenConversation {
     this.#setTurn(key, { detail: run, status, ...(end ? { answer: end.answer, citations: end.citations } : {}) });
     if (run.files !== before.files) this.#set({ files: mergeFiles(this.#conversation.files, [...run.files.values()]) });
     this.#forgetReadMessages(run);
-    this.#host.onStatus(this.session, run.end ? null : isPaused ? "waiting" : "running");
+    const isOwn = this.#conversation.turns.find((turn) => turn.key === key)?.isOwn ?? true;
+    this.#host.onStatus(this.session, run.end ? null : isPaused && isOwn ? "waiting" : "running");
     if (run.end) this.#set({ isStopping: false, sendingResponses: new Map() });
     if (run.end && !before.end) this.readBudget().catch(() => undefined);
-    if (run.requests !== before.requests) this.#readSchemas(run).catch(() => undefined);
+    if (isOwn && run.requests !== before.requests) this.#readSchemas(run).catch(() => undefined);
   }
 
   /** Removes sent messages that the run has repeated as events. */

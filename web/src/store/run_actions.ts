@@ -93,10 +93,11 @@ export async function setKey(
 export const neededKey = (request: HumanRequest): NeededKey | null =>
   request.about === "call_interrupt" ? (request.interrupt.key ?? null) : null;
 
-/** Stops the run at work, and all runs below. */
+/** Stops the run at work, and all runs below. A guest stops only their own runs. */
 export async function stop(routes: Routes, open: OpenConversation): Promise<void> {
   const run = open.activeRun;
-  if (run === null || open.conversation.isStopping) return;
+  const { isOwner, isStopping, turns } = open.conversation;
+  if (run === null || isStopping || !(isOwner || turns.at(-1)?.isOwn)) return;
   open.update({ isStopping: true });
   try {
     await routes.stop(run);

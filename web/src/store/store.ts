@@ -217,6 +217,8 @@ class PageStore implements Store {
     if (text === "" || draft.uploads.some((upload) => upload.state === "uploading")) return;
     const open = this.#open;
     if (open && open.activeRun !== null) {
+      // Another user's run takes no message, and the session no question beside it.
+      if (open.conversation.turns.at(-1)?.isOwn === false) return;
       void sendMessage(this.#routes, open, this.#browser.newId(), text);
       return this.#setDraft({ ...draft, text: "" });
     }

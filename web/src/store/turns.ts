@@ -12,6 +12,7 @@ export const EMPTY_TURN: Turn = {
   fileNames: [],
   status: "running",
   startedAtMs: 0,
+  isOwn: true,
   user: null,
   attachments: [],
   error: null,
@@ -66,6 +67,7 @@ export function turnOf(body: TurnBody): Turn {
     fileNames: body.files ?? [],
     status: body.question === null ? "expired" : body.status,
     startedAtMs: body.started_at_ms,
+    isOwn: body.own,
     user: body.user ?? null,
   };
 }

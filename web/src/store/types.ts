@@ -240,7 +240,9 @@ export interface Turn {
   readonly fileNames: readonly string[];
   readonly status: RunStatusWord | "sending" | "unsent";
   readonly startedAtMs: number;
-  /** The guest who asked; null for the owner. */
+  /** The reader asked: only then do they respond to the run's requests, write to it and edit its plan. */
+  readonly isOwn: boolean;
+  /** The guest who asked, if the reader is the owner; else null. */
   readonly user: string | null;
   readonly attachments: readonly string[];
   /** The error of an unsent question. */

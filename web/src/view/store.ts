@@ -30,8 +30,11 @@ export const newestRun = (state: PageState): Run | null => newestTurn(conversati
 export const isActive = (turn: Turn | null): boolean =>
   turn?.status === "queued" || turn?.status === "running" || turn?.status === "paused" || turn?.status === "sending";
 
-/** False for a reader of a shared conversation, whose turn it never is. */
-export const canDecide = (state: PageState): boolean => conversationOf(state)?.canWrite ?? true;
+/** False for a reader of a shared conversation, and while another user's question is the newest. */
+export const canDecide = (state: PageState): boolean => {
+  const conversation = conversationOf(state);
+  return conversation === null || (conversation.canWrite && (newestTurn(conversation)?.isOwn ?? true));
+};
 
 /** The open requests of the newest run, oldest first. */
 export function openRequests(run: Run | null): readonly string[] {

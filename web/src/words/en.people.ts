@@ -51,7 +51,8 @@ export const requests = {
   retryChanged: "Try again with changes",
   extend: "Extend",
   skip: "Skip",
-  notYours: "Only the user who asked decides this.",
+  notYours: (name: string | null) =>
+    name === null ? "Only the user who asked decides this." : `It is the turn of ${name}, who asked.`,
   keyLabel: (name: string, origin: string) => `Your key ${name} for ${origin}`,
   keyNote: (origin: string) =>
     `Only ${origin} receives the key, when you ask. The model and this conversation never see it, and this page forgets it.`,

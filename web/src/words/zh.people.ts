@@ -55,7 +55,7 @@ export const requests: Words["requests"] = {
   retryChanged: "按修改重试",
   extend: "追加",
   skip: "跳过",
-  notYours: "只有提问的用户才能决定。",
+  notYours: (name) => (name === null ? "只有提问的用户才能决定。" : `应由提问的 ${name} 决定。`),
   keyLabel: (name, origin) => `您用于 ${origin} 的密钥 ${name}`,
   keyNote: (origin) => `只有 ${origin} 在您提问时收到此密钥。模型和对话都看不到它，本页面也不保存它。`,
   keyRejected: (origin) => `${origin} 拒绝了已保存的密钥。请输入另一个。`,

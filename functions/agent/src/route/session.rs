@@ -71,7 +71,7 @@ pub(crate) async fn show_session<P: Ports>(
         title,
         started_at_ms,
         last_active_at_ms: newest_at_ms,
-        turns: page.items.iter().map(|turn| turn_body(turn, owner)).collect(),
+        turns: page.items.iter().map(|turn| turn_body(turn, &caller.user, owner)).collect(),
         next: page.next.map(|position| position.to_string()),
         files: PublicFile::list(visible_files, &links),
         write: shares.is_none().then_some(can_write),
@@ -143,9 +143,10 @@ fn session_summary_body(session: &SessionSummary) -> SessionSummaryBody {
     }
 }
 
-/// Returns a turn. The session's owner also sees the guest who asked.
-fn turn_body<'a>(turn: &'a SessionTurn, owner: Option<&UserId>) -> TurnBody<'a> {
+/// Returns a turn. The session's owner, who asked if nobody else did, also sees the guest who asked.
+fn turn_body<'a>(turn: &'a SessionTurn, caller: &UserId, owner: Option<&UserId>) -> TurnBody<'a> {
     let SessionTurn { run, request, user, started_at_ms, status, exchange } = turn;
+    let own = user.as_ref().map_or(owner.is_some(), |user| user == caller);
     let guest = user.as_ref().filter(|user| owner.is_some_and(|owner| owner != *user));
     let ended_exchange = exchange.as_ref().filter(|_| status.has_ended());
     let answer = ended_exchange.map(|exchange| exchange.answer.as_str());
@@ -159,6 +160,7 @@ fn turn_body<'a>(turn: &'a SessionTurn, owner: Option<&UserId>) -> TurnBody<'a> 
         answer,
         citations: answer.map(PublicCitation::list).unwrap_or_default(),
         files: files.iter().map(FileName::as_str).collect(),
+        own,
         user: guest.map(UserId::as_str),
     }
 }

@@ -77,6 +77,8 @@ pub struct TurnBody<'a> {
     /// The names of the files offered with the answer, at most 12; absent without files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<&'a str>,
+    /// True if the caller asked the question; only the asker responds to the run's requests.
+    pub own: bool,
     /// The guest who asked, if not the owner; for the owner only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<&'a str>,

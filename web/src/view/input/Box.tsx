@@ -13,12 +13,17 @@ export function Box(): ReactNode {
   const actions = useActions();
   const draft = usePage((state) => state.draft);
   const hasTurns = usePage((state) => (conversationOf(state)?.turns.length ?? 0) > 0);
-  const isWorking = usePage((state) => isActive(newestTurn(conversationOf(state))));
+  const turn = usePage((state) => newestTurn(conversationOf(state)));
+  const isOwner = usePage((state) => conversationOf(state)?.isOwner ?? true);
   const isStopping = usePage((state) => conversationOf(state)?.isStopping ?? false);
   const canWrite = usePage((state) => conversationOf(state)?.canWrite ?? true);
   const picker = useRef<HTMLInputElement>(null);
   const isUploading = draft.uploads.some((upload) => upload.state === "uploading");
-  const canSend = draft.text.trim() !== "" && !isUploading;
+  /** Another user's run is at work: it takes no message, and the session no question beside it. */
+  const isOthers = isActive(turn) && turn?.isOwn === false;
+  const isWorking = isActive(turn) && !isOthers;
+  const canStop = isActive(turn) && (!isOthers || isOwner);
+  const canSend = draft.text.trim() !== "" && !isUploading && !isOthers;
 
   if (!canWrite) return <p className={styles.readOnly}>{words.talk.readOnly}</p>;
 
@@ -49,6 +54,7 @@ export function Box(): ReactNode {
         send();
       }}
     >
+      {isOthers ? <p className={styles.others}>{words.talk.othersRun(turn?.user ?? null)}</p> : null}
       <Uploads uploads={draft.uploads} />
       <div className={styles.grow} data-text={draft.text}>
         <textarea
@@ -93,7 +99,7 @@ export function Box(): ReactNode {
           </>
         )}
         <span className={styles.push} />
-        {isWorking ? (
+        {canStop ? (
           <button
             type="button"
             className={styles.stop}

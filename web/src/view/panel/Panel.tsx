@@ -4,7 +4,7 @@ import type { Conversation, Source, Turn } from "../../store/types";
 import { useWords } from "../../words";
 import { FilesPanel } from "../files/FilesPanel";
 import { PlanPanel } from "../plan/PlanPanel";
-import { isActive } from "../store";
+import { canDecide, isActive, usePage } from "../store";
 import { LaneView } from "../talk/LaneView";
 import { runOf } from "../talk/rows";
 import { Cost } from "./Cost";
@@ -37,6 +37,7 @@ const NO_SOURCES: ReadonlyMap<string, Source> = new Map();
 export function Panel({ conversation, turn, view, onView, onEditPlan }: PanelProps): ReactNode {
   const words = useWords();
   const run = turn?.detail ?? null;
+  const isMine = usePage(canDecide);
   const laneRun = view.lane ? runOf(conversation, view.lane.run) : null;
   const files = useMemo(() => {
     const byName = new Map(conversation.files.map((file) => [file.name, file]));
@@ -88,7 +89,7 @@ export function Panel({ conversation, turn, view, onView, onEditPlan }: PanelPro
           ) : run ? (
             <>
               <PlanPanel run={run} onOpenLane={openLane} />
-              {run.plan && isActive(turn) && conversation.canWrite ? (
+              {run.plan && isActive(turn) && isMine ? (
                 <button type="button" className={styles.edit} onClick={onEditPlan}>
                   {words.plan.edit}
                 </button>
@@ -106,7 +107,7 @@ export function Panel({ conversation, turn, view, onView, onEditPlan }: PanelPro
           <Sources citations={citations} sources={sources} chosen={source?.n ?? null} />
         </TabPanel>
         <TabPanel tabId="usage" className={styles.board}>
-          {run ? <Usage run={run} budget={turn?.budget ?? null} /> : null}
+          {run ? <Usage run={run} budget={turn?.budget ?? null} hasAudit={isMine} /> : null}
         </TabPanel>
       </TabProvider>
       {run ? <Cost run={run} budget={turn?.budget ?? null} /> : null}

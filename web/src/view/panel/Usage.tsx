@@ -10,6 +10,8 @@ const AuditDialog = lazy(() => import("./AuditDialog"));
 interface UsageProps {
   readonly run: Run;
   readonly budget: Turn["budget"];
+  /** The reader may see the audit: only who asked may. */
+  readonly hasAudit: boolean;
 }
 
 interface Amount {
@@ -20,10 +22,10 @@ interface Amount {
 }
 
 /** What the run has cost: against each budget, and by agent. */
-export function Usage({ run, budget }: UsageProps): ReactNode {
+export function Usage({ run, budget, hasAudit }: UsageProps): ReactNode {
   const words = useWords();
   const language = useLanguage();
-  const [hasAudit, setHasAudit] = useState(false);
+  const [isAuditOpen, setIsAuditOpen] = useState(false);
   const lanes = [...run.lanes.values()];
   const hasMoney = lanes.some((lane) => lane.usage.micro_usd !== undefined);
   const count = (value: number): string => formatCount(value, language);
@@ -61,10 +63,12 @@ export function Usage({ run, budget }: UsageProps): ReactNode {
           ))}
         </tbody>
       </table>
-      <button type="button" className={styles.auditOpen} onClick={() => setHasAudit(true)}>
-        {words.usage.audit}
-      </button>
-      <Suspense>{hasAudit ? <AuditDialog run={run.id} onClose={() => setHasAudit(false)} /> : null}</Suspense>
+      {hasAudit ? (
+        <button type="button" className={styles.auditOpen} onClick={() => setIsAuditOpen(true)}>
+          {words.usage.audit}
+        </button>
+      ) : null}
+      <Suspense>{isAuditOpen ? <AuditDialog run={run.id} onClose={() => setIsAuditOpen(false)} /> : null}</Suspense>
     </>
   );
 }

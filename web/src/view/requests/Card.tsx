@@ -8,7 +8,7 @@ import { ErrorBox } from "../parts/ErrorBox";
 import { Mark } from "../parts/Mark";
 import parts from "../parts/parts.module.css";
 import { useServerNow } from "../parts/time";
-import { canDecide, useActions, usePage } from "../store";
+import { canDecide, conversationOf, newestTurn, useActions, usePage } from "../store";
 import { useArmed } from "./armed";
 import { CardBody } from "./CardBody";
 import { useCardEdit } from "./edits";
@@ -53,6 +53,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   const setSaid = (text: string): void => setEdit({ said: text });
   const isChanged = original !== null && kind !== "ask" && !isSame(value, original);
   const isMine = usePage(canDecide);
+  const asker = usePage((page) => newestTurn(conversationOf(page))?.user ?? null);
   const isSending = progress !== null && progress.error === null;
   // The names of agents and tools may come from a model.
   const title = titleOf(request, kind, laneName(run, state.path, words), words);
@@ -114,9 +115,9 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
       </fieldset>
       {progress?.error ? <ErrorBox error={progress.error} /> : null}
       <div ref={foot} className={styles.foot}>
-        <Facts state={state} kind={kind} />
+        <Facts state={state} kind={kind} isMine={isMine} />
         {!isMine ? (
-          <p className={styles.note}>{words.requests.notYours}</p>
+          <p className={styles.note}>{words.requests.notYours(asker)}</p>
         ) : isSaying && labels.say ? (
           <div className={styles.say}>
             <textarea
@@ -199,7 +200,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   );
 });
 
-function Facts({ state, kind }: { state: RequestState; kind: RequestKind }): ReactNode {
+function Facts({ state, kind, isMine }: { state: RequestState; kind: RequestKind; isMine: boolean }): ReactNode {
   const words = useWords();
   const { request } = state;
   const { estimate } = request;
@@ -229,7 +230,7 @@ function Facts({ state, kind }: { state: RequestState; kind: RequestKind }): Rea
         {expires === null
           ? words.requests.waitsForever
           : expires > left
-            ? (isSkipped ? words.requests.skipsIn : words.requests.expires)(formatClock(expires - left))
+            ? (isMine && isSkipped ? words.requests.skipsIn : words.requests.expires)(formatClock(expires - left))
             : words.requests.expired}
       </span>
     </div>

@@ -9,7 +9,7 @@ import type { PanelView } from "../panel/Panel";
 import { Boundary } from "../parts/Boundary";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
-import { conversationOf, newestTurn, openRequests, useActions, usePage } from "../store";
+import { canDecide, conversationOf, newestTurn, openRequests, useActions, usePage } from "../store";
 import { Empty } from "../talk/Empty";
 import { Talk } from "../talk/Talk";
 import { Bar } from "./Bar";
@@ -41,6 +41,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
   const conversation = usePage(conversationOf);
   const turn = newestTurn(conversation);
   const run = turn?.detail ?? null;
+  const isMine = usePage(canDecide);
   const [view, setView] = useState(FIRST_VIEW);
   /** Null until the reader decides: the panel is open where it has something to show. */
   const [panelChoice, setPanelChoice] = useState<boolean | null>(null);
@@ -132,7 +133,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
           )}
           <div className={input.area}>
             <FollowLine following={conversation?.following ?? null} />
-            {run && conversation?.canWrite && openRequests(run).length > 0 ? (
+            {run && isMine && openRequests(run).length > 0 ? (
               <Boundary>
                 <Suspense>
                   <Tray run={run} onShow={() => showRequest(openRequests(run)[0] ?? null)} />

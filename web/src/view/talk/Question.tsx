@@ -18,11 +18,12 @@ export function Question({ turn }: { turn: Turn }): ReactNode {
   // A question sent from this page names its files itself; later its run does.
   const attachments = turn.attachments.length > 0 ? turn.attachments : (turn.detail?.attachments ?? []);
   const isCut = text !== null && text.length > FIRST_PART && !isWhole;
-  const asker = turn.user ? words.talk.guest(turn.user) : words.talk.you;
+  const isShared = usePage((state) => !turn.isOwn && (conversationOf(state)?.canWrite ?? true));
+  const asker = turn.isOwn ? words.talk.you : words.talk.guest(turn.user);
   return (
     <section className={styles.questionRow} aria-label={`${asker}: ${(text ?? "").slice(0, NAME_PART)}`}>
       <h2 className={styles.question}>
-        {turn.user ? <span className={styles.saidBy}>{words.talk.guest(turn.user)}</span> : null}
+        {isShared ? <span className={styles.saidBy}>{asker}</span> : null}
         {text === null ? (
           <i>{words.talk.questionExpired}</i>
         ) : (

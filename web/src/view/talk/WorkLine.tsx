@@ -2,8 +2,9 @@ import { type ReactNode, useState } from "react";
 import type { CallRow, Run } from "../../store/types";
 import { useWords, type Words } from "../../words";
 import { formatDuration } from "../../words/numbers";
-import { callLine, callSubject, laneName, outcomeOf } from "../lanes";
+import { callLine, callSubject, laneName, openRequestsBelow, outcomeOf } from "../lanes";
 import { Icon } from "../parts/Icon";
+import { canDecide, usePage } from "../store";
 import { CallView } from "./CallView";
 import { LaneLine } from "./LaneView";
 import { Reasoning } from "./Reasoning";
@@ -22,12 +23,14 @@ export function WorkLine({ run, path, items, onOpenLane }: WorkLineProps): React
   const words = useWords();
   const [isOpen, setIsOpen] = useState(false);
   const isLive = run.end === null && items.some((item) => isWorking(item, run));
+  const isMine = usePage(canDecide);
+  const isAsking = isMine && isLive && items.every((item) => !isWorking(item, run) || isWaiting(item, run));
   const hasFailed = items.some((item) => item.kind === "call" && outcomeOf(item) === "failed");
   const text = isLive ? liveText(items, run, words) : pastText(items, run, words);
   return (
     <div className={styles.work}>
       <button type="button" className={styles.line} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-        <span className={isLive ? styles.dotLive : hasFailed ? styles.dotBad : styles.dot} aria-hidden="true" />
+        <span className={isAsking ? styles.dotAsk : isLive ? styles.dotLive : hasFailed ? styles.dotBad : styles.dot} aria-hidden="true" />
         <span className={styles.lineText}>{text}</span>
         <span className={isOpen ? styles.chevronOpen : styles.chevron}>
           <Icon name="chevron" />
@@ -57,10 +60,15 @@ function isWorking(item: WorkItem, run: Run): boolean {
   return !item.isComplete;
 }
 
+/** An agent waits if all that is at work in it waits for users. */
+const isWaiting = (item: WorkItem, run: Run): boolean =>
+  item.kind === "child" && openRequestsBelow(run, item.child).length > 0;
+
 function liveText(items: readonly WorkItem[], run: Run, words: Words): string {
   const children = items.filter((item) => item.kind === "child" && isWorking(item, run));
   if (children.length > 0) {
-    return [words.lane.atWork(children.length), namesOf(children, run, words)].join(" · ");
+    const state = children.every((child) => isWaiting(child, run)) ? words.lane.waiting : words.lane.atWork;
+    return [state(children.length), namesOf(children, run, words)].join(" · ");
   }
   const call = items.findLast((item) => item.kind === "call" && item.result === null);
   if (call?.kind === "call") return callLine(call.tool, call.arguments);

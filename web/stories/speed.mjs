@@ -1,0 +1,325 @@
+// Measures the page in Chromium: `node speed.mjs`. Times depend on the machine and its load, so no check uses them.
+//
+// A server between the browser and `cargo dev` answers for one session, whose run it makes up.
+
+import { createServer, request as httpRequest } from "node:http";
+import { cpus, loadavg } from "node:os";
+import { gzipSync } from "node:zlib";
+import { startBrowser } from "./browser.mjs";
+import { System } from "./system.mjs";
+
+const SESSION = "5".repeat(32);
+const RUN = `run_${"7".repeat(32)}`;
+const START = Date.now() - 3_600_000;
+const FRAME = 1_000 / 60;
+/** Slow 4G, in bytes a second and milliseconds. */
+const NETWORK = { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 93_750 };
+const USAGE = { input_tokens: 100, output_tokens: 20, cached_tokens: 0, took_ms: 100 };
+
+const frame = (name, data, place = 0) => `id: ${RUN}:${place}\nevent: ${name}\ndata:${JSON.stringify(data)}\n\n`;
+const entry = (type, id, more) => frame(type, { id, at_ms: START, type, ...more });
+const started = entry("run.started", "start", { session: SESSION, request: "r1", question: "How fast?", mode: "react" });
+const ended = entry("run.ended", "end", {
+  status: "finished", answer: "Fast.", files: [], took_ms: 1_000,
+  // An amount that is shown only when the end has been read.
+  spent: { usage: { ...USAGE, input_tokens: 7_000_000 }, model_calls: 1, tool_calls: 1 },
+});
+
+/** A run of 10 000 entries: texts, and calls with their results. */
+function longRun() {
+  const entries = [started];
+  for (let turn = 1; entries.length < 9_999; turn += 1) {
+    const message = `t${turn}`;
+    const text = `Paragraph ${turn}: the price of **copper** rose by ${turn % 17} %, and that of zinc fell.`;
+    const call = `${message}.c1`;
+    const result = { status: "done", text: `${turn} rows`, view: { kind: "text" }, files: [] };
+    entries.push(
+      entry("message.completed", message, { message, text, usage: USAGE }),
+      entry("call.requested", call, { call, tool: "look", arguments: { query: `price ${turn}` }, visible: true }),
+      entry("call.completed", `${call}.result`, { call, result }),
+    );
+  }
+  return `${entries.slice(0, 9_999).join("")}${ended}`;
+}
+
+/** Answers for the session, and passes everything else on. */
+class Between {
+  /** The response of the run's stream: a text, or a function that writes. */
+  events = "";
+  isOver = false;
+  #server;
+
+  static async start(system) {
+    const between = new Between();
+    between.#server = createServer((request, response) => between.#answer(system, request, response));
+    await new Promise((resolve) => between.#server.listen(0, "127.0.0.1", resolve));
+    return between;
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.#server.address().port}`;
+  }
+
+  close() {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  #answer(system, request, response) {
+    const { pathname } = new URL(request.url, this.url);
+    const json = (body) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    if (pathname === `/sessions/${SESSION}`) {
+      const status = this.isOver ? "finished" : "running";
+      const turn = { run: RUN, request: "r1", status, started_at_ms: START, question: "How fast?", answer: null, own: true };
+      return json({ session: SESSION, title: "How fast?", started_at_ms: START, last_active_at_ms: START, turns: [turn], next: null, files: [], shares: [] });
+    }
+    if (pathname === `/runs/${RUN}`) return json({ run: RUN, status: "running", mode: "react", session: SESSION, request: "r1", started_at_ms: START, ended_at_ms: null });
+    if (pathname === `/runs/${RUN}/events`) {
+      response.writeHead(200, { "content-type": "text/event-stream", "djinn-run-id": RUN });
+      if (typeof this.events === "string") return response.end(this.events);
+      return this.events(response);
+    }
+    const onward = httpRequest(`${system.url}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on("error", () => response.destroy());
+    request.pipe(onward);
+  }
+}
+
+const percentile = (values, part) => values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN;
+const median = (values) => percentile(values, 0.5);
+const results = [];
+const print = (name, target, value) => {
+  results.push([name, target, value]);
+  console.log(`${name}: ${value} (target ${target})`);
+};
+
+/** Opens a page that records long tasks, shifts, its largest paint, and the time from each chunk of a stream to its paint. */
+async function openPage(browser) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-US" });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    const marks = { tasks: [], shift: 0, lcp: 0, paints: [], chunkAt: 0 };
+    window.marks = marks;
+    const observe = (type, action) => new PerformanceObserver((list) => list.getEntries().forEach(action)).observe({ type, buffered: true });
+    observe("longtask", ({ duration }) => marks.tasks.push(duration));
+    observe("layout-shift", ({ value, hadRecentInput }) => (marks.shift += hadRecentInput ? 0 : value));
+    observe("largest-contentful-paint", ({ startTime }) => (marks.lcp = startTime));
+    const { fetch } = window;
+    window.fetch = async (...given) => {
+      const response = await fetch(...given);
+      if (!response.headers.get("content-type")?.startsWith("text/event-stream") || !response.body) return response;
+      const seen = new TransformStream({
+        transform(chunk, controller) {
+          marks.chunkAt ||= performance.now();
+          controller.enqueue(chunk);
+        },
+      });
+      return new Response(response.body.pipeThrough(seen), { status: response.status, headers: response.headers });
+    };
+    addEventListener("DOMContentLoaded", () =>
+      new MutationObserver(() => {
+        const from = marks.chunkAt;
+        if (from === 0) return;
+        marks.chunkAt = 0;
+        requestAnimationFrame(() => {
+          const channel = new MessageChannel();
+          channel.port1.onmessage = () => marks.paints.push(performance.now() - from);
+          channel.port2.postMessage(null);
+        });
+      }).observe(document.body, { childList: true, subtree: true, characterData: true }),
+    );
+  });
+  return { page, session: await context.newCDPSession(page), close: () => context.close() };
+}
+
+/** Sends texts as previews, `perSecond` in `lanes` lanes, for some seconds; then calls back. */
+function stream({ perSecond, lanes, seconds, onEnd }) {
+  return (response) => {
+    response.write(started);
+    const paths = Array.from({ length: lanes }, (_, lane) => (lane === 0 ? "" : `t0.c${lane}`));
+    for (const child of paths.slice(1)) response.write(entry("child.started", `${child}.started`, { child, description: `Lane ${child}` }));
+    const offsets = paths.map(() => 0);
+    const begin = performance.now();
+    let sent = 0;
+    const timer = setInterval(() => {
+      const due = Math.min(seconds * perSecond, ((performance.now() - begin) / 1_000) * perSecond);
+      let piece = "";
+      for (; sent < due; sent += 1) {
+        const lane = sent % lanes;
+        const text = sent % 40 < lanes ? `word ${sent}.\n\n` : `word ${sent} `;
+        const path = paths[lane] ? { path: paths[lane] } : {};
+        piece += frame("preview", { message: "t1", attempt: 1, kind: "text", offset: offsets[lane], text, at_ms: START, ...path });
+        offsets[lane] += text.length;
+      }
+      if (piece) response.write(piece);
+      if (sent < seconds * perSecond) return;
+      clearInterval(timer);
+      onEnd?.(response);
+    }, 10);
+    response.on("close", () => clearInterval(timer));
+  };
+}
+
+async function firstLoad(browser, system) {
+  const loads = [];
+  for (let load = 0; load < 5; load += 1) {
+    const { page, session, close } = await openPage(browser);
+    await session.send("Network.enable");
+    await session.send("Network.emulateNetworkConditions", NETWORK);
+    await session.send("Emulation.setCPUThrottlingRate", { rate: 4 });
+    await page.goto(system.url);
+    await page.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+    await page.waitForLoadState("networkidle");
+    loads.push(await page.evaluate(() => window.marks));
+    await close();
+  }
+  const blocked = loads.map(({ tasks }) => tasks.reduce((sum, task) => sum + Math.max(0, task - 50), 0));
+  print("slow 4G, 4 × slower CPU: largest contentful paint", "≤ 2.5 s", `${(median(loads.map(({ lcp }) => lcp)) / 1_000).toFixed(2)} s`);
+  print("the same: blocking time", "≤ 200 ms", `${Math.round(median(blocked))} ms`);
+  print("the same: layout shift", "≤ 0.05", median(loads.map(({ shift }) => shift)).toFixed(3));
+}
+
+async function deltas(browser, between) {
+  const { page, close } = await openPage(browser);
+  let isSent;
+  const sent = new Promise((resolve) => (isSent = resolve));
+  between.events = stream({ perSecond: 25, lanes: 1, seconds: 8, onEnd: () => isSent() });
+  await page.goto(`${between.url}/#/s/${SESSION}`);
+  await sent;
+  const { paints } = await page.evaluate(() => window.marks);
+  const frames = (part) => (percentile(paints, part) / FRAME).toFixed(1);
+  print("a delta from socket to paint, p50", "≤ 1 frame", `${frames(0.5)} frames`);
+  print("the same, p99", "≤ 3 frames", `${frames(0.99)} frames`);
+  await close();
+}
+
+async function longConversation(browser, between) {
+  between.events = longRun();
+  between.isOver = true;
+  const ratios = [];
+  const opened = [];
+  const sizes = { heap: 0, nodes: 0 };
+  for (let load = 0; load < 5; load += 1) {
+    const { page, session, close } = await openPage(browser);
+    await page.goto(between.url);
+    await page.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+    await page.waitForLoadState("networkidle");
+    const alone = await page.evaluate(async (path) => {
+      const from = performance.now();
+      const text = await (await fetch(path)).text();
+      for (const part of text.split("\n\n")) {
+        const data = part.split("\n").find((line) => line.startsWith("data:"));
+        if (data) JSON.parse(data.slice(5));
+      }
+      return performance.now() - from;
+    }, `/runs/${RUN}/events`);
+    const open = await page.evaluate(async (hash) => {
+      const from = performance.now();
+      location.hash = hash;
+      const isRead = () => document.querySelector("header")?.textContent?.includes("7.0M tokens");
+      while (!isRead()) await new Promise((resolve) => requestAnimationFrame(resolve));
+      return performance.now() - from;
+    }, `#/s/${SESSION}`);
+    ratios.push(open / alone);
+    opened.push(open);
+    await session.send("HeapProfiler.collectGarbage");
+    const { metrics } = await session.send("Performance.enable").then(() => session.send("Performance.getMetrics"));
+    sizes.heap = metrics.find(({ name }) => name === "JSHeapUsedSize").value;
+    sizes.nodes = await page.evaluate(() => document.querySelectorAll("*").length);
+    await close();
+  }
+  print("a run of 10 000 entries opened, against reading and parsing its stream", "≤ 3 ×", `${median(ratios).toFixed(1)} × (${Math.round(median(opened))} ms)`);
+  print("the same: heap", "≤ 150 MB", `${(sizes.heap / 1e6).toFixed(0)} MB`);
+  print("the same: DOM nodes", "≤ 3 000", String(sizes.nodes));
+  between.isOver = false;
+}
+
+async function busyConversation(browser, between) {
+  const { page, close } = await openPage(browser);
+  const before = longRun().slice(started.length, -ended.length);
+  const live = stream({ perSecond: 500, lanes: 20, seconds: 12 });
+  between.events = (response) => {
+    response.write(started);
+    response.write(before);
+    live(response);
+  };
+  await page.goto(`${between.url}/#/s/${SESSION}`);
+  await page.getByRole("button", { name: "To the end" }).waitFor();
+  await page.evaluate(() => {
+    window.marks.tasks.length = 0;
+    window.keys = [];
+    addEventListener("keydown", (event) => {
+      const from = event.timeStamp;
+      requestAnimationFrame(() => {
+        const channel = new MessageChannel();
+        channel.port1.onmessage = () => window.keys.push(performance.now() - from);
+        channel.port2.postMessage(null);
+      });
+    });
+  });
+  const box = page.getByRole("textbox", { name: "Your question" });
+  await page.locator("[data-talk]").hover();
+  for (let round = 0; round < 40; round += 1) {
+    await page.mouse.wheel(0, round < 20 ? 700 : -700);
+    await box.press("a");
+  }
+  const { tasks, keys } = await page.evaluate(() => ({ tasks: window.marks.tasks, keys: window.keys }));
+  const longest = Math.round(Math.max(0, ...tasks));
+  print("the same with 500 deltas/s in 20 lanes, scrolled and typed into: tasks over 50 ms", "0", `${tasks.length}${tasks.length > 0 ? `, the longest ${longest} ms` : ""}`);
+  print("the same: key to paint, p95", "≤ 2 frames", `${(percentile(keys, 0.95) / FRAME).toFixed(1)} frames`);
+  await close();
+}
+
+/** The work of the page for the first and the last 10 kB of an answer of 100 kB. */
+async function longAnswer(browser, between) {
+  const { page, session, close } = await openPage(browser);
+  await session.send("Performance.enable");
+  const work = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration").value;
+  };
+  let response = null;
+  const opened = new Promise((resolve) => {
+    between.events = (stream) => {
+      stream.write(started);
+      response = stream;
+      resolve();
+    };
+  });
+  await page.goto(`${between.url}/#/s/${SESSION}`);
+  await opened;
+  let offset = 0;
+  const send = async (bytes) => {
+    const from = await work();
+    for (const end = offset + bytes; offset < end; ) {
+      const text = `${"word ".repeat(19)}${offset % 500 < 100 ? "\n\n" : "and "}`;
+      response.write(frame("preview", { message: "t1", attempt: 1, kind: "text", offset, text, at_ms: START }));
+      offset += text.length;
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+    }
+    return (await work()) - from;
+  };
+  await send(1_000);
+  const first = await send(10_000);
+  await send(79_000);
+  const last = await send(10_000);
+  print("work per frame at the end of a 100 kB answer, against its beginning", "≤ 2 ×", `${(last / first).toFixed(2)} ×`);
+  await close();
+}
+
+const browser = await startBrowser();
+if (!browser) throw new Error("no Chromium runs on this machine: set CHROME to an installed Chrome");
+const system = await System.start({});
+const between = await Between.start(system);
+console.log(`${cpus().length} processors, load ${loadavg().map((load) => load.toFixed(1)).join(" ")}, Chromium ${browser.version()}`);
+console.log(`the stream of 10 000 entries: ${longRun().length} bytes, ${gzipSync(longRun()).length} compressed`);
+for (const measure of [() => firstLoad(browser, system), () => deltas(browser, between), () => longConversation(browser, between), () => busyConversation(browser, between), () => longAnswer(browser, between)]) {
+  await measure();
+}
+console.log(`load ${loadavg().map((load) => load.toFixed(1)).join(" ")}`);
+await browser.close();
+between.close();
+await system.close();

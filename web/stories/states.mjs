@@ -1,0 +1,271 @@
+// Takes pictures of the page's states, to look at: `node states.mjs FOLDER [NAME]`. Each state is taken light, dark,
+// on a phone and in Chinese.
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { startBrowser } from "./browser.mjs";
+import { Gate, ScriptedModel } from "./model.mjs";
+import { ask, askMe, box, card, choosePlan, conversation, ended, stop, WRITE } from "./steps.mjs";
+import { System } from "./system.mjs";
+
+const ANSWER = `Copper is **warm**, zinc is *cold*, and \`tin\` is soft [1].
+
+## Figures
+
+| Metal | Price in euros | Change |
+| --- | ---: | ---: |
+| Copper | 8 934 | 3.1 % |
+| Zinc | 2 711 | −0.4 % |
+
+1. Melt the copper.
+2. Add the tin:
+   - one part of eight
+   - slowly
+
+> Bronze is harder than either.
+
+\`\`\`python
+def bronze(copper: float, tin: float) -> float:
+    return copper + tin  # in kilograms
+\`\`\`
+
+## Sources
+
+- [1] [Of gold and other metals](https://gold.example/warm)`;
+
+const STEPS = {
+  command: "create",
+  title: "Three metals",
+  steps: ["Copper: look at the price of copper", "Zinc: look at the price of zinc", "Tin: look at tin", "Comparison: compare the three metals in one table"],
+  depends_on: [[], [], [], [1, 2, 3]],
+};
+
+const QUESTIONS = [{ question: "Which metal do you mean?", choices: ["Copper", "Zinc", "Tin and its alloys"] }, "In which currency?"];
+
+/** Changes the server's words about the session, for states that take another user or a month. */
+const changeSession = (page, change) =>
+  page.route(/\/sessions\/[0-9a-f]+(\?.*)?$/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: change(await response.json()) });
+  });
+
+let plans = 0;
+
+async function startPlan({ page, model, system }, gate) {
+  plans += 1;
+  model.on(`Plan ${plans}:`, { reasoning: "Three metals, three agents." }, "I make a plan.", { tool: "planning", arguments: STEPS });
+  for (const metal of ["copper", "zinc", "look at tin"]) {
+    model.on(metal, { tool: "file_tool", arguments: { ...WRITE, filename: `${metal.split(" ").pop()}.md` } });
+    model.on(metal, "The price rose in spring, and fell", gate, " in autumn.");
+  }
+  await page.goto(system.url);
+  await choosePlan(page);
+  await ask(page, `Plan ${plans}: compare three metals, one report each, then a table`);
+  await gate.reached;
+  await page.getByRole("complementary").getByText(/The price rose/).first().waitFor();
+}
+
+const STATES = {
+  async empty({ page, demo }) {
+    await page.goto(demo.url);
+    await page.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+  },
+  async waiting_for_the_first_word({ page, model, system, gate }) {
+    model.on("Which tea", gate, "Green.");
+    await page.goto(system.url);
+    await ask(page, "Which tea is green?");
+    await gate.reached;
+  },
+  async answer({ page, model, system }) {
+    model.on("Which metal", { reasoning: "I look it up." }, { tool: "file_tool", arguments: WRITE });
+    model.on("Which metal", ANSWER);
+    await page.goto(system.url);
+    await ask(page, "Which metal is warm?");
+    await conversation(page).getByText("Of gold and other metals").waitFor();
+    await ended(page);
+  },
+  async three_lanes(given) {
+    await startPlan(given, given.gate);
+  },
+  async lane(given) {
+    await startPlan(given, given.gate);
+    await given.page.getByRole("complementary").getByRole("button", { name: /Copper/ }).click();
+  },
+  async usage(given) {
+    await startPlan(given, given.gate);
+    await given.page.getByRole("tab", { name: "Usage" }).click();
+  },
+  async plan_editor(given) {
+    await startPlan(given, given.gate);
+    await given.page.getByRole("button", { name: "Edit plan" }).click();
+  },
+  async four_requests({ page, demo }) {
+    await page.goto(demo.url);
+    await page.getByRole("button", { name: /Compare the three regions/ }).click();
+    await page.getByText("238 B").waitFor();
+    await askMe(page, "before risky calls");
+    await box(page).press("Enter");
+    await page.getByText("3 requests wait for you", { exact: true }).waitFor();
+    await card(conversation(page), "write a file").first().getByRole("textbox", { name: "filename" }).fill("east-2024.md");
+  },
+  async plan_to_approve({ page, model, system }) {
+    model.on("Compare three metals", { tool: "planning", arguments: STEPS });
+    await page.goto(system.url);
+    await choosePlan(page);
+    await askMe(page, "before a plan starts");
+    await ask(page, "Compare three metals");
+    await card(page, "Start this plan?").waitFor();
+  },
+  async questions({ page, model, system }) {
+    model.on("Note the price", "It may be either.", { tool: "ask_user", arguments: { questions: QUESTIONS } });
+    await page.goto(system.url);
+    await askMe(page, "when something is unclear");
+    await ask(page, "Note the price");
+    await card(page, "The run asks you").getByRole("button", { name: "Zinc" }).click();
+  },
+  async interrupted({ page, model, system }) {
+    model.on("Anything new", { status: 402, message: "Insufficient Balance" });
+    await page.goto(system.url);
+    await ask(page, "Anything new?");
+    await card(page, "The model was interrupted").waitFor();
+  },
+  async offline({ page, model, system, gate }) {
+    model.on("Which tea", "Green tea is", gate, " green.");
+    await page.goto(system.url);
+    await ask(page, "Which tea is green?");
+    await conversation(page).getByText("Green tea is").waitFor();
+    await page.context().setOffline(true);
+    await page.getByText("Offline. The run continues without this page.").waitFor();
+  },
+  async failed({ page, model, system }) {
+    model.on("Break it", { status: 400, message: "The model does not take this question." });
+    await page.goto(system.url);
+    await ask(page, "Break it, please");
+    await conversation(page).getByText("The run failed").waitFor();
+  },
+  async stopped({ page, model, system, gate }) {
+    model.on("Never end", "This much was written", gate);
+    await page.goto(system.url);
+    await ask(page, "Never end");
+    await conversation(page).getByText("This much was written").waitFor();
+    await stop(page).click();
+    await conversation(page).getByText(/^Stopped\./).waitFor();
+  },
+  async expired({ page, model, system }) {
+    model.on("Long ago", ANSWER);
+    await page.goto(system.url);
+    await ask(page, "Long ago, what was warm?");
+    await ended(page);
+    const expire = (turn) => ({ ...turn, status: "expired", question: null, answer: null, citations: [] });
+    await changeSession(page, (body) => ({ ...body, turns: body.turns.map(expire) }));
+    await page.reload();
+    await conversation(page).getByText("An earlier question").waitFor();
+  },
+  async read_only({ page, model, system }) {
+    model.on("Write for both", { tool: "file_tool", arguments: WRITE });
+    await page.goto(system.url);
+    await askMe(page, "before risky calls");
+    await ask(page, "Write for both");
+    await card(page, "write a file").waitFor();
+    await changeSession(page, (body) => ({ ...body, write: false, turns: body.turns.map((turn) => ({ ...turn, own: false })) }));
+    await page.reload();
+    await page.getByText("This conversation is shared with you for reading.").waitFor();
+  },
+  async turn_of_another_user({ page, model, system }) {
+    model.on("Write for both", { tool: "file_tool", arguments: WRITE });
+    await page.goto(system.url);
+    await askMe(page, "before risky calls");
+    await ask(page, "Write for both");
+    await card(page, "write a file").waitFor();
+    await changeSession(page, (body) => ({ ...body, turns: body.turns.map((turn) => ({ ...turn, own: false, user: "bob" })) }));
+    await page.reload();
+    await card(page, "write a file").getByText(/bob/).waitFor();
+  },
+  async sharing({ page, model, variables, after }) {
+    const { key, entry } = System.createKey();
+    const system = await System.start({ ...variables, DJINN_AUTH: "key", DJINN_API_KEYS: JSON.stringify([entry]) });
+    after(() => system.close());
+    model.on("To be shared", "For all to see.");
+    await page.goto(system.url);
+    await page.getByRole("dialog").getByLabel("Key", { exact: true }).fill(key);
+    await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
+    await ask(page, "To be shared");
+    await ended(page);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Share this conversation" });
+    await dialog.getByLabel("The user's name").fill("bob");
+    await dialog.getByLabel("The user's name").press("Enter");
+    await dialog.getByRole("button", { name: "Copy link for bob" }).waitFor();
+  },
+  async not_found({ page, system }) {
+    await page.goto(`${system.url}/#/s/${"0".repeat(32)}`);
+    await conversation(page).getByText("session_not_found").waitFor();
+  },
+  async keys({ page, system }) {
+    await page.goto(system.url);
+    await box(page).waitFor();
+    await page.getByRole("button", { name: "Add files" }).focus();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+  },
+  async palette({ page, system }) {
+    await page.goto(system.url);
+    await box(page).waitFor();
+    await page.keyboard.press("Control+KeyK");
+    await page.getByRole("dialog").getByRole("combobox").waitFor();
+  },
+  async viewer({ page, model, system }) {
+    model.on("Write a table", { tool: "file_tool", arguments: { ...WRITE, filename: "metals.md", content: ANSWER } });
+    model.on("Write a table", "It is in metals.md.");
+    await page.goto(system.url);
+    await ask(page, "Write a table");
+    await ended(page);
+    await conversation(page).getByRole("button", { name: "metals.md" }).last().click();
+    await page.getByRole("dialog").getByText("Figures").waitFor();
+  },
+};
+
+const [folder, part = ""] = process.argv.slice(2);
+mkdirSync(folder, { recursive: true });
+const browser = await startBrowser();
+const model = await ScriptedModel.start();
+const variables = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: model.url, OPENAI_MODEL: "story" };
+const system = await System.start(variables);
+const demo = await System.start({});
+for (const [name, prepare] of Object.entries(STATES)) {
+  if (!name.includes(part)) continue;
+  const gate = new Gate();
+  const closings = [];
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-US", reducedMotion: "reduce" });
+  context.setDefaultTimeout(20_000);
+  const page = await context.newPage();
+  const take = (page, variant) => page.screenshot({ path: join(folder, `${name}-${variant}.png`) });
+  try {
+    await prepare({ page, model, system, demo, variables, gate, after: (close) => closings.push(close) });
+    await page.mouse.move(0, 0);
+    await take(page, "light");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await take(page, "dark");
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 360, height: 740 });
+    await take(page, "phone");
+    await context.setOffline(false);
+    const chinese = await (await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "zh-CN" })).newPage();
+    await chinese.goto(page.url());
+    await chinese.locator("main").waitFor();
+    await chinese.waitForLoadState("networkidle", { timeout: 2_000 }).catch(() => undefined);
+    await take(chinese, "chinese");
+    await chinese.context().close();
+    console.log(`ok      ${name}`);
+  } catch (error) {
+    await take(page, "failed").catch(() => undefined);
+    console.log(`FAILED  ${name}: ${error.message.split("\n")[0]}`);
+  }
+  gate.open();
+  await context.close();
+  for (const close of closings) await close();
+}
+await browser.close();
+await system.close();
+await demo.close();
+model.close();
