@@ -188,7 +188,7 @@ export const ANSWERS = {
     await page.reload();
     await conversation(page).getByText("session_not_found").waitFor();
     assert.equal(await page.getByRole("textbox", { name: "Your question" }).count(), 0);
-    await page.getByRole("button", { name: "New question" }).click();
+    await conversation(page).getByRole("button", { name: "New question" }).click();
     await page.getByRole("textbox", { name: "Your question" }).waitFor();
   },
 };

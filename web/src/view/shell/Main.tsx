@@ -9,6 +9,7 @@ import type { PanelView } from "../panel/Panel";
 import { Boundary } from "../parts/Boundary";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
+import parts from "../parts/parts.module.css";
 import { canDecide, conversationOf, newestTurn, openRequests, useActions, usePage } from "../store";
 import { Empty } from "../talk/Empty";
 import { Talk } from "../talk/Talk";
@@ -122,7 +123,11 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
           />
           {loaded?.state === "failed" ? (
             <div className={styles.failed}>
-              <ErrorBox error={loaded.error} onRetry={actions.retry} />
+              <ErrorBox error={loaded.error} onRetry={actions.retry}>
+                <button type="button" className={parts.button} onClick={() => actions.open(null)}>
+                  {words.rail.newQuestion}
+                </button>
+              </ErrorBox>
             </div>
           ) : loaded?.state === "loading" ? (
             <p className={styles.loading}>{words.page.loading}</p>
