@@ -1,9 +1,11 @@
 // Unmodified clients of other protocols against `cargo dev`: `node run.mjs`. The stories of OpenAI's SDKs run in Node.js
-// and in Python, those of the AI SDK with each of its transports, and those of MCP with each of its clients.
+// and in Python, those of the AI SDK with each of its transports, that of its page in Chromium, and those of MCP with
+// each of its clients.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { stories as aiSdkStories } from "./ai_sdk.mjs";
+import { chatInBrowser } from "./browser.mjs";
 import { clients as mcpClients, death as mcpDeath, stories as mcpStories } from "./mcp.mjs";
 import { stories as openaiStories } from "./openai.mjs";
 import { Gate, ScriptedModel } from "../../web/stories/model.mjs";
@@ -46,6 +48,10 @@ for (const [name, { script, run }] of Object.entries(aiSdkStories)) {
     await check(`ai, ${transport} transport`, name, () => run(system.url, transport, gate, system));
   }
 }
+await check("useChat, Chromium", "reload, approve, stop", async () => {
+  if (await chatInBrowser(model, system)) return;
+  console.log("*** SKIPPED: no Chromium runs on this machine. Set CHROME to an installed Chrome. ***");
+});
 for (const [name, { script, run }] of Object.entries(mcpStories)) {
   for (const [client, open] of Object.entries(mcpClients)) {
     const gate = new Gate();
