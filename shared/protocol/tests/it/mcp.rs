@@ -1,9 +1,12 @@
 //! The MCP server's messages and its calls, without a network.
 
 use djinn_core::language::Language;
+use djinn_core::status::RunStatus;
 use djinn_protocol::connection::Connection;
 use djinn_protocol::link::SessionLinks;
-use djinn_protocol::mcp::{Mcp, McpErrorKind, McpHeaders, McpMessage, McpServerCall, McpWords};
+use djinn_protocol::mcp::{
+    Mcp, McpErrorKind, McpHeaders, McpMessage, McpOutcome, McpServerCall, McpWords,
+};
 use serde_json::{Value, json};
 
 use crate::projection::{Step, plan_steps, send, steps};
@@ -116,4 +119,18 @@ fn document_is_json_whatever_precedes_it() {
     sent.extend(steps().iter().flat_map(|step| send(&mut connection, step)));
     let document: Value = serde_json::from_str(&sent).unwrap();
     assert_eq!(document["result"]["structuredContent"]["status"], "finished");
+}
+
+#[test]
+fn sources_of_an_answer_are_beside_it_as_in_events() {
+    let words = McpWords::new(|_, _| String::new());
+    let state = |answer: &str| {
+        let base = McpOutcome::new("run_1".to_owned(), "s".to_owned(), RunStatus::Finished);
+        let outcome = McpOutcome { answer: Some(answer.to_owned()), ..base };
+        outcome.to_result(&words, Language::En)["structuredContent"].clone()
+    };
+    let cited = state("Nine [1].\n\n## Sources\n- [1] [A page](https://a.test/b)");
+    let source = json!({"n": 1, "title": "A page", "url": "https://a.test/b"});
+    assert_eq!(cited["citations"], json!([source]));
+    assert_eq!(state("Nine.").get("citations"), None);
 }
