@@ -95,7 +95,7 @@ async fn a_name_that_no_agent_has_ends_the_start() {
     assert!(
         error.contains(
             "DJINN_AGENTS__OFFERED names `resercher`, which is no agent: did you mean `researcher`? \
-             there are code_interpreter, comprehensive, data_query, deep_search, plan_solve, react, report_tool,"
+             there are code_interpreter, comprehensive, data_analysis, data_query, deep_search, plan_solve, react,"
         ),
         "{error}"
     );

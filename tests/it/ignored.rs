@@ -31,7 +31,7 @@ async fn a_member_without_effect_is_refused_by_our_own_route_and_named_by_joyage
     world.model.on("Hello?").reply("Hello.").always();
     let extra = json!({
         "sopPrompt": "Do it so.", "messages": [{"role": "user", "content": "Before."}],
-        "outputStyle": "dataAgent", "erp": "", "more": null,
+        "outputStyle": "poem", "erp": "", "more": null,
     });
     for name in ["sopPrompt", "messages", "outputStyle"] {
         let body = json!({"question": "Hello?", name: extra[name]});

@@ -160,6 +160,7 @@ fn values(row: &Row, text: &str, items: usize) -> Value {
         "history",
         "links",
         "problems",
+        "queries",
         "reports",
         "requests",
         "results",

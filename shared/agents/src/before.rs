@@ -12,12 +12,13 @@ use crate::yaml::{Content, KeyEntry, Node};
 const MAX_CALLS_BEFORE: usize = 8;
 
 /// The roles whose models agents may use.
-pub(crate) const ROLES: [(&str, Role); 9] = [
+pub(crate) const ROLES: [(&str, Role); 10] = [
     ("react", Role::React),
     ("planner", Role::Planner),
     ("executor", Role::Executor),
     ("code", Role::Code),
     ("data", Role::Data),
+    ("analysis", Role::Analysis),
     ("report", Role::Report),
     ("search", Role::Search),
     ("router", Role::Router),

@@ -13,10 +13,11 @@ macro_rules! agent_files {
     };
 }
 
-const EN: [(&str, &str); 12] = agent_files!(
+const EN: [(&str, &str); 13] = agent_files!(
     "en",
     "code_interpreter",
     "comprehensive",
+    "data_analysis",
     "data_query",
     "deep_search",
     "plan_solve",
@@ -29,10 +30,11 @@ const EN: [(&str, &str); 12] = agent_files!(
     "writer"
 );
 
-const ZH: [(&str, &str); 12] = agent_files!(
+const ZH: [(&str, &str); 13] = agent_files!(
     "zh",
     "code_interpreter",
     "comprehensive",
+    "data_analysis",
     "data_query",
     "deep_search",
     "plan_solve",

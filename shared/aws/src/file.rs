@@ -98,7 +98,7 @@ impl Files for AwsStore {
         let object = format!("{WRITTEN}{}", sha256_hex(bytes));
         let key = object_key(&Folder::from(session), &object)?;
         self.put_object(&key, Bytes::copy_from_slice(bytes), "application/octet-stream").await?;
-        Ok(ToolState { object, size: bytes.len() as u64 })
+        Ok(ToolState { object, size: bytes.len() as u64, owner: None })
     }
 
     async fn read_state(

@@ -26,6 +26,8 @@ pub enum Role {
     Search,
     /// A turn of an agent for questions over tables.
     Data,
+    /// A turn of an agent for analyses of tables.
+    Analysis,
     /// A turn of an agent that chooses who answers.
     Router,
     /// A turn of an agent that judges the answers of others.
@@ -48,6 +50,7 @@ impl Role {
         Self::Search,
         Self::Code,
         Self::Data,
+        Self::Analysis,
         Self::Router,
         Self::Critic,
         Self::Second,
@@ -65,6 +68,7 @@ impl Role {
             Self::Employees => "employees",
             Self::Code => "code",
             Self::Data => "data",
+            Self::Analysis => "analysis",
             Self::Report => "report",
             Self::Search => "search",
             Self::Router => "router",

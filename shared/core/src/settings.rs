@@ -100,11 +100,14 @@ pub enum OutputStyle {
     Table,
     /// A slide deck, as one HTML file.
     Ppt,
+    /// An analysis of tables: the run has only the tools for analyses and reports, and those of tool sources.
+    #[serde(rename = "dataAgent")]
+    DataAgent,
 }
 
 impl OutputStyle {
     /// Every style, for parsers and tests.
-    pub const ALL: &[Self] = &[Self::Html, Self::Docs, Self::Table, Self::Ppt];
+    pub const ALL: &[Self] = &[Self::Html, Self::Docs, Self::Table, Self::Ppt, Self::DataAgent];
 
     /// Returns the word of the protocol, which is also the prompt's file name.
     #[must_use]
@@ -114,6 +117,7 @@ impl OutputStyle {
             Self::Docs => "docs",
             Self::Table => "table",
             Self::Ppt => "ppt",
+            Self::DataAgent => "dataAgent",
         }
     }
 

@@ -230,9 +230,12 @@ impl Settings {
 fn inherited_role(role: Role) -> Option<Role> {
     match role {
         Role::Compactor => Some(Role::Summary),
-        Role::Employees | Role::Code | Role::Data | Role::Report | Role::Search => {
-            Some(Role::Executor)
-        }
+        Role::Employees
+        | Role::Code
+        | Role::Data
+        | Role::Analysis
+        | Role::Report
+        | Role::Search => Some(Role::Executor),
         Role::Router | Role::Critic => Some(Role::React),
         Role::React | Role::Summary | Role::Planner | Role::Executor | Role::Second => None,
     }

@@ -13,6 +13,7 @@ mod file_links;
 mod human_request;
 mod notices;
 mod plan_events;
+mod query_text;
 mod raw;
 mod reply;
 mod report;

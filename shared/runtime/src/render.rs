@@ -117,6 +117,7 @@ pub fn render_request(
         | Role::Router
         | Role::Critic
         | Role::Data
+        | Role::Analysis
         | Role::Second => tools.iter().cloned().chain(verdict()).chain(ask_user()).collect(),
         Role::Summary | Role::Compactor => Vec::new(),
     };
@@ -131,6 +132,7 @@ pub fn render_request(
         | Role::Router
         | Role::Critic
         | Role::Data
+        | Role::Analysis
         | Role::Second => {
             let words = LoopPrompts::of(prompts, call, run, tools, bounds);
             render_loop(prompts, words, &own, run, bounds, count)?
@@ -278,11 +280,11 @@ fn mode_text(
     )
 }
 
-/// Returns the instructions for the requested form of the answer, or an empty text.
+/// Returns the instructions for the requested form of the answer, or an empty text for a form without instructions.
 fn style_text(prompts: &Prompts, run: &Run) -> String {
     let language = run.spec().settings.language;
-    let style = run.spec().output_style;
-    style.map(|style| prompts.render(language, style_fragment(style), ())).unwrap_or_default()
+    let fragment = run.spec().output_style.and_then(style_fragment);
+    fragment.map(|fragment| prompts.render(language, fragment, ())).unwrap_or_default()
 }
 
 /// Appends notes about placeholders and masking, if the run has either.
@@ -297,12 +299,13 @@ fn append_notes(prompts: &Prompts, run: &Run, mut text: String) -> String {
     text
 }
 
-fn style_fragment(style: OutputStyle) -> Fragment {
+fn style_fragment(style: OutputStyle) -> Option<Fragment> {
     match style {
-        OutputStyle::Html => prompt::STYLE_HTML,
-        OutputStyle::Docs => prompt::STYLE_DOCS,
-        OutputStyle::Table => prompt::STYLE_TABLE,
-        OutputStyle::Ppt => prompt::STYLE_PPT,
+        OutputStyle::Html => Some(prompt::STYLE_HTML),
+        OutputStyle::Docs => Some(prompt::STYLE_DOCS),
+        OutputStyle::Table => Some(prompt::STYLE_TABLE),
+        OutputStyle::Ppt => Some(prompt::STYLE_PPT),
+        OutputStyle::DataAgent => None,
     }
 }
 

@@ -1,8 +1,9 @@
 //! The model of the offline demo. It reads a CSV file with `file_tool`, computes the growth of each region,
 //! writes a report, and names the fastest region. As a planner it requests a report for each region. Charts
 //! are drawn with code, followed by a page and slides. Questions about heat pumps are answered by a search of
-//! a site, and questions over the demo tables by a query. A call named in a question is made. Every reply is computed from the request alone.
+//! a site, and questions over the demo tables by a query or an analysis. A call named in a question is made. Every reply is computed from the request alone.
 
+mod analysis;
 mod code;
 mod count;
 mod data;
@@ -53,6 +54,7 @@ pub(crate) fn respond(request: &RecordedRequest) -> ScriptedResponse {
     };
     let response = summary::respond(request)
         .or_else(|| verdict::respond(request))
+        .or_else(|| analysis::respond(request))
         .or_else(|| data::respond(request))
         .or_else(|| route::respond(request))
         .or_else(|| employees::respond(request))

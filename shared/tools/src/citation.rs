@@ -1,6 +1,6 @@
-//! Citations in a text: `[3]` names the third page read.
+//! Citations in a text: `[3]` names the third page read, `[q3]` the third query.
 
-mod markdown;
+pub(crate) mod markdown;
 
 use std::collections::BTreeSet;
 
@@ -11,6 +11,7 @@ use markdown::{
 /// A text with valid citations only.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CitedText {
+    prefix: &'static str,
     /// The text without invalid citations.
     pub(crate) text: String,
     /// The cited numbers.
@@ -28,7 +29,7 @@ struct Citation<'a> {
 }
 
 /// Headings of a list of sources, sometimes written by models against instructions.
-const SOURCE_HEADINGS: [&str; 8] = [
+const SOURCE_HEADINGS: [&str; 10] = [
     "sources",
     "references",
     "bibliography",
@@ -37,6 +38,8 @@ const SOURCE_HEADINGS: [&str; 8] = [
     "参考资料",
     "参考文献",
     "引用来源",
+    "queries",
+    "查询",
 ];
 
 /// Separators between the numbers of a citation.
@@ -48,11 +51,13 @@ const DASHES: [char; 5] = ['-', '–', '—', '~', '～'];
 /// Maximum last number of a range; greater numbers are years.
 const MAX_RANGE: usize = 999;
 
-/// Removes citations of pages beyond the first `sources`, and a final list of sources, because our list
-/// replaces any other. `[1, 2]`, `[1-3]` and `【1】` are citations too, and unchanged if all their pages exist.
-/// Footnotes and code are not citations. A citation's own link is removed.
-pub(crate) fn check_citations(text: &str, sources: usize) -> CitedText {
+/// Removes citations of sources beyond the first `sources`, and a final list of sources, because our list
+/// replaces any other. `[1, 2]`, `[1-3]` and `【1】` are citations too, and unchanged if all their sources exist.
+/// Each number follows `prefix`, which may be empty. Footnotes and code are not citations. A citation's own link is
+/// removed.
+pub(crate) fn check_citations(text: &str, prefix: &'static str, sources: usize) -> CitedText {
     let mut cited_text = CitedText {
+        prefix,
         text: String::with_capacity(text.len()),
         cited: BTreeSet::new(),
         dropped: BTreeSet::new(),
@@ -74,7 +79,7 @@ impl CitedText {
         while let Some(at) = rest.find(['[', '【', '`']) {
             let (before, mark) = rest.split_at(at);
             self.text.push_str(before);
-            rest = match read_citation(mark) {
+            rest = match read_citation(mark, self.prefix) {
                 Some(citation) => self.add_citation(citation, sources),
                 // Code, or a mark that starts no citation, is copied.
                 None => {
@@ -106,7 +111,8 @@ impl CitedText {
         } else if valid_numbers.is_empty() {
             self.text.truncate(self.text.trim_end_matches(' ').len());
         } else {
-            valid_numbers.iter().for_each(|number| self.text.push_str(&format!("[{number}]")));
+            let citations = valid_numbers.iter().map(|number| format!("[{}{number}]", self.prefix));
+            self.text.extend(citations);
         }
         self.cited.extend(valid_numbers);
         self.dropped.extend(unknown);
@@ -126,7 +132,7 @@ impl CitedText {
         if let Some((Destination::Address, rest)) = after.strip_prefix('(').and_then(read_link) {
             return rest;
         }
-        let is_label = after.starts_with('[') && read_citation(after).is_none();
+        let is_label = after.starts_with('[') && read_citation(after, self.prefix).is_none();
         if is_label || after.starts_with('(') {
             self.text.push(' ');
         }
@@ -135,10 +141,10 @@ impl CitedText {
 }
 
 /// Reads the citation at the start of a text.
-fn read_citation(text: &str) -> Option<Citation<'_>> {
+fn read_citation<'a>(text: &'a str, prefix: &str) -> Option<Citation<'a>> {
     // Some models repeat the citation in brackets.
     let inner_bracket = text.strip_prefix('[').filter(|inner| inner.starts_with('['));
-    if let Some(citation) = inner_bracket.and_then(read_citation) {
+    if let Some(citation) = inner_bracket.and_then(|inner| read_citation(inner, prefix)) {
         let after = citation.after.strip_prefix(']')?;
         let (citation_text, after) = text.split_at(text.len() - after.len());
         return Some(Citation { citation_text, after, ..citation });
@@ -149,19 +155,20 @@ fn read_citation(text: &str) -> Option<Citation<'_>> {
     };
     let is_inside = |character: char| {
         let is_mark = SEPARATORS.contains(&character) || DASHES.contains(&character);
-        is_mark || character.is_ascii_digit() || character.is_whitespace()
+        let is_prefix = prefix.contains(character);
+        is_mark || is_prefix || character.is_ascii_digit() || character.is_whitespace()
     };
     let (inner, after) = inner.split_at(inner.find(|character| !is_inside(character))?);
     let after = after.strip_prefix(end)?;
     let (citation_text, after) = text.split_at(text.len() - after.len());
-    Some(Citation { citation_text, numbers: read_numbers(inner)?, after })
+    Some(Citation { citation_text, numbers: read_numbers(inner, prefix)?, after })
 }
 
 /// Returns the numbers of a citation, with ranges expanded.
-fn read_numbers(inner: &str) -> Option<Vec<usize>> {
+fn read_numbers(inner: &str, prefix: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
+    let read_number = |text: &str| text.trim().strip_prefix(prefix)?.trim().parse::<usize>().ok();
     for part in inner.split(SEPARATORS) {
-        let read_number = |text: &str| text.trim().parse::<usize>().ok();
         let Some((first, last)) = part.split_once(DASHES) else {
             numbers.push(read_number(part)?);
             continue;
@@ -208,7 +215,7 @@ mod tests {
     /// Checks texts with two sources: what becomes of each, and the numbers that are cited and dropped.
     fn check_all(cases: &[(&str, &str, &[usize], &[usize])]) {
         for (text, checked, cited, dropped) in cases {
-            let found = check_citations(text, 2);
+            let found = check_citations(text, "", 2);
             assert_eq!(found.text, *checked, "{text}");
             let numbers = |of: BTreeSet<usize>| of.into_iter().collect::<Vec<_>>();
             assert_eq!(numbers(found.cited), *cited, "{text}");
@@ -231,6 +238,26 @@ mod tests {
             ("[0] and a[i] and [", " and a[i] and [", &[], &[0]),
             ("[99999999999999999999999]", "[99999999999999999999999]", &[], &[]),
         ]);
+    }
+
+    #[test]
+    fn citations_of_queries_have_their_prefix() {
+        for (text, checked, cited, dropped) in [
+            ("It is 4 [q1].", "It is 4 [q1].", &[1][..], &[][..]),
+            ("It is 4 [q1, q7]【q2】.", "It is 4 [q1]【q2】.", &[1, 2], &[7]),
+            ("It is 4 [q1-q2] [q9].", "It is 4 [q1-q2].", &[1, 2], &[9]),
+            ("It is 4 [q2](https://evil.test).", "It is 4 [q2].", &[2], &[]),
+            ("It is 4 [1], [2q], [qq1] and [Q].", "It is 4 [1], [2q], [qq1] and [Q].", &[], &[]),
+            ("`[q9]` is 4 [q1].\n\n## Queries\n\n- [q1] Sum", "`[q9]` is 4 [q1].", &[1], &[]),
+        ] {
+            let found = check_citations(text, "q", 2);
+            assert_eq!(found.text, checked, "{text}");
+            let numbers = |of: BTreeSet<usize>| of.into_iter().collect::<Vec<_>>();
+            assert_eq!(
+                (numbers(found.cited), numbers(found.dropped)),
+                (cited.to_vec(), dropped.to_vec())
+            );
+        }
     }
 
     #[test]
@@ -278,7 +305,7 @@ mod tests {
             ("It is 4 [1].\n\nSources:\n", "It is 4 [1]."),
             ("It is 4 [1].\n\nReferences:\n---\n- a\n  * https://a.b\nhttps://b.c", "It is 4 [1]."),
         ] {
-            assert_eq!(check_citations(text, 2).text, stripped, "{text}");
+            assert_eq!(check_citations(text, "", 2).text, stripped, "{text}");
         }
         for text in [
             "# Sources\n\nOf heat.\n\n# More\n\nOf cold [1].",
@@ -287,7 +314,7 @@ mod tests {
             "Sources:\n- air [1]\n- ground [2]",
             "The sources of heat.",
         ] {
-            assert_eq!(check_citations(text, 2).text, text);
+            assert_eq!(check_citations(text, "", 2).text, text);
         }
     }
 }

@@ -25,7 +25,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum characters of a query in a file's name.
 const MAX_NAME: usize = 60;
 /// Maximum characters of an answer in its file's description.
-const MAX_DESCRIPTION: usize = 300;
+pub(crate) const MAX_DESCRIPTION: usize = 300;
 /// Characters removed from a file's name, as in the original.
 const BAD_NAME_CHARACTERS: &str = "\"&$@=;+?\\{^}%~[]<>#|'`/:*";
 
@@ -128,7 +128,7 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
         let query = query.unwrap_or_default();
         let SearchState { sources, findings, others } =
             SearchState::load(&*self.files, &self.prompts, context).await?;
-        let cited_text = check_citations(&answer, sources.len());
+        let cited_text = check_citations(&answer, "", sources.len());
         let text = self.add_sources(context, &cited_text, &sources);
         let words = clean_name(&query);
         let report = match context.language {
@@ -176,7 +176,7 @@ fn list_findings(findings: &[QueryFindings], others: &[OtherFindings]) -> String
 }
 
 /// Converts a query into a part of a file's name.
-fn clean_name(query: &str) -> String {
+pub(crate) fn clean_name(query: &str) -> String {
     let is_good =
         |character: &char| !character.is_control() && !BAD_NAME_CHARACTERS.contains(*character);
     let name: String = one_line(query).chars().filter(is_good).take(MAX_NAME).collect();
@@ -190,7 +190,7 @@ fn escape_characters(text: &str, bad: &str, escape: impl Fn(char) -> String) -> 
     characters.collect()
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -236,7 +236,7 @@ mod tests {
             ("a", "https://a.test/?a b<`>", "[a](https://a.test/?a%20b%3C%60%3E)"),
         ] {
             let source = Source { title: title.to_owned(), url: url.to_owned() };
-            let cited = check_citations("4 [1].", 1);
+            let cited = check_citations("4 [1].", "", 1);
             let tool = CiteTool::new(Arc::new(FullStore(None)), Arc::new(Prompts::default()));
             let text = tool.add_sources(&context(false), &cited, &[source]);
             assert_eq!(text, format!("4 [1].\n\n## Sources\n\n- [1] {link}"), "{title}");

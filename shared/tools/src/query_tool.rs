@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use djinn_core::file::ProductFile;
+use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_core::tool::query::QueryRows;
 use djinn_core::tool::{EffectClass, ResultView, ToolOutput};
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, render_error};
 use crate::python_tool::{sandbox_policy, strip_fence};
 use crate::table_list::{escape_cell, show};
-use crate::table_state::{TABLE_TOOL, TableState};
+use crate::table_state::{StoredResult, TABLE_TOOL, TableState};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Maximum time of all queries of a call, in seconds.
@@ -75,9 +76,8 @@ impl<F: Files + Send + Sync> QueryTool<F> {
         data.sort_by(|first, second| first.name.as_str().cmp(second.name.as_str()));
         data.dedup_by(|first, second| first.name == second.name);
         let job_files = bring_files(self.files.as_ref(), context, sandbox, data, MAX_TABLES).await;
-        let JobFiles { names, files, context: job_context, .. } = job_files.map_err(|_| {
-            render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
-        })?;
+        let JobFiles { names, files, context: job_context, .. } =
+            job_files.map_err(|_| self.unavailable(context))?;
         let tables = state.tables().filter(|table| names.contains(&table.data.name));
         let tables = tables.map(|table| table.to_query_table()).collect();
         let work = SandboxWork::Query { tables, queries, accepted, seconds: MAX_SECONDS };
@@ -122,14 +122,21 @@ impl<F: Files + Send + Sync> QueryTool<F> {
     }
 
     /// Renders the results as text for the model, or for the user if the call is the agent's last.
-    fn render_results(&self, language: Language, results: &[JudgedResult]) -> String {
-        let results = results.iter().enumerate().map(|(place, JudgedResult { result, rows, error })| {
+    fn render_results(
+        &self,
+        language: Language,
+        results: &[JudgedResult],
+        labels: &ResultLabels,
+    ) -> String {
+        let results = results.iter().zip(1..).map(|(judged, number)| {
+            let JudgedResult { result, rows, error } = judged;
             let problem = error.as_ref().map(|error| self.render_problem(language, error));
             let shown = rows.len().min(MAX_MODEL_ROWS);
             let notes = result.notes.iter().filter(|note| note.code != "facts_unknown");
             let notes = notes.map(|note| self.render_note(language, note));
             json!({
-                "label": format!("q{}", place + 1), "question": result.question, "sql": result.sql,
+                "label": labels.label(number), "file": labels.shown_file(number),
+                "question": result.question, "sql": result.sql,
                 "table": show_table(result, rows), "shown": shown, "row_count": result.row_count,
                 "is_cut": u64::try_from(shown).unwrap_or_default() < result.row_count,
                 "notes": notes.collect::<Vec<_>>().join("\n"), "problem": problem.unwrap_or_default(),
@@ -139,31 +146,71 @@ impl<F: Files + Send + Sync> QueryTool<F> {
         self.prompts.render(language, prompt::QUERY_RESULTS, values)
     }
 
-    /// Stores the rows of each result as an internal file.
+    /// Stores the rows of each result as an internal file, for citations and for code.
     async fn store_results(
         &self,
         context: &ToolContext,
         answer: &SandboxAnswer,
         results: &[JudgedResult],
-    ) -> Result<Vec<ProductFile>, ToolError> {
-        let mut stored_files = Vec::new();
-        for JudgedResult { result, .. } in results {
+        labels: &ResultLabels,
+    ) -> Result<Vec<StoredResult>, ToolError> {
+        let mut stored_results = Vec::new();
+        for (JudgedResult { result, .. }, number) in results.iter().zip(1..) {
             let product = answer.products.iter().find(|file| file.name.as_str() == result.file);
-            let Some(product) = product else { continue };
+            let (question, sql) = (result.question.clone(), result.sql.clone());
+            let Some(product) = product else {
+                stored_results.push(StoredResult { question, sql, rows: None });
+                continue;
+            };
+            let name = FileName::new(labels.file(number));
             let new = NewFile {
-                name: product.name.clone(),
+                name: name.unwrap_or_else(|_| product.name.clone()),
                 description: prompt::truncate_text(&result.question, 300),
                 internal: true,
                 media_type: "text/csv".to_owned(),
                 uploaded: false,
                 writer: context.user.clone(),
             };
-            let stored = self.files.write_file(&context.session, &new, &product.content).await;
-            stored_files.push(stored.map_err(|_| {
-                render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
-            })?);
+            let rows = self.files.write_file(&context.session, &new, &product.content).await;
+            let rows = Some(rows.map_err(|_| self.unavailable(context))?);
+            stored_results.push(StoredResult { question, sql, rows });
         }
-        Ok(stored_files)
+        Ok(stored_results)
+    }
+
+    fn unavailable(&self, context: &ToolContext) -> ToolError {
+        render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
+    }
+}
+
+/// The names of the results of a call.
+struct ResultLabels {
+    /// The run below the root, whose files have its path in their names, or empty.
+    path: String,
+    /// The number of results of earlier calls; `None` if the call fails, so that no result can be cited.
+    earlier: Option<usize>,
+}
+
+impl ResultLabels {
+    /// Returns the label of a result of this call, by its number from 1.
+    fn label(&self, number: usize) -> String {
+        match self.earlier {
+            Some(earlier) => format!("q{}", earlier + number),
+            None => number.to_string(),
+        }
+    }
+
+    fn file(&self, number: usize) -> String {
+        let number = self.earlier.unwrap_or_default() + number;
+        let path = if self.path.is_empty() { String::new() } else { format!("{}-", self.path) };
+        format!("query-{path}{number}.csv")
+    }
+
+    /// Returns the name of the file with a result for code that reads it; empty for the results of a user's run,
+    /// which are its answer.
+    fn shown_file(&self, number: usize) -> String {
+        let is_shown = !self.path.is_empty() && self.earlier.is_some();
+        if is_shown { self.file(number) } else { String::new() }
     }
 }
 
@@ -227,6 +274,7 @@ impl<F: Files + Send + Sync> TypedTool for QueryTool<F> {
     ) -> Result<ToolOutput, ToolError> {
         let language = context.language;
         let state = TableState::load(self.files.as_ref(), context).await;
+        let mut state = state.map_err(|_| self.unavailable(context))?;
         if state.tables().next().is_none() {
             return Err(self.explain(language, "no_tables"));
         }
@@ -243,14 +291,21 @@ impl<F: Files + Send + Sync> TypedTool for QueryTool<F> {
         for (result, is_confirmed) in value.results.into_iter().zip(confirmed) {
             results.push(JudgedResult::judge(context, result, is_confirmed).await);
         }
-        let text = self.render_results(language, &results);
-        if results.iter().any(|result| result.error.is_some()) {
+        let has_error = results.iter().any(|result| result.error.is_some());
+        let earlier = (!has_error).then_some(state.results.len());
+        let labels = ResultLabels { path: context.path.to_string(), earlier };
+        let text = self.render_results(language, &results, &labels);
+        if has_error {
             return Err(ToolError::from_detail(text));
         }
-        let files = self.store_results(context, &answer, &results).await?;
+        let stored_results = self.store_results(context, &answer, &results, &labels).await?;
+        let files = stored_results.iter().filter_map(|result| result.rows.clone()).collect();
+        state.results.extend(stored_results);
+        let kept = state.keep(self.files.as_ref(), context).await;
+        let kept = kept.map_err(|_| self.unavailable(context))?;
         let results = results.into_iter().map(JudgedResult::into_view).collect();
         let view = ResultView::Rows { results };
-        Ok(ToolOutput { view, files, ..ToolOutput::from_text(text) })
+        Ok(ToolOutput { view, files, state: Some(kept), ..ToolOutput::from_text(text) })
     }
 }
 

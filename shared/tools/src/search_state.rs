@@ -198,7 +198,7 @@ pub(crate) mod tests {
             language: Language::En,
             max_observe: 10_000,
             max_input_tokens: 0,
-            state: has_state.then(|| ToolState { object: "o".to_owned(), size: 1 }),
+            state: has_state.then(|| ToolState { object: "o".to_owned(), size: 1, owner: None }),
             mask_pii: false,
             progress: ToolProgress::default(),
         }

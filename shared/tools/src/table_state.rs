@@ -15,10 +15,22 @@ use serde::{Deserialize, Serialize};
 /// The name of the tool that keeps the state.
 pub(crate) const TABLE_TOOL: &str = "find_tables";
 
-/// The files that were read as tables.
+/// The files that were read as tables, and the results of queries over these tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TableState {
     pub(crate) files: Vec<ReadFile>,
+    /// The results in order: `[q1]` cites the first.
+    #[serde(default)]
+    pub(crate) results: Vec<StoredResult>,
+}
+
+/// The result of a query, for citations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StoredResult {
+    pub(crate) question: String,
+    pub(crate) sql: String,
+    /// The rows as CSV, unless they were too large to keep.
+    pub(crate) rows: Option<ProductFile>,
 }
 
 /// A file that was read as tables.
@@ -90,15 +102,21 @@ impl TableWords {
 }
 
 impl TableState {
-    /// Loads the state of the run's earlier calls. An unreadable state counts as empty.
-    pub(crate) async fn load<F: Files>(files: &F, context: &ToolContext) -> Self {
-        let Some(state) = &context.state else { return Self::default() };
+    /// Loads the state of the run's earlier calls.
+    ///
+    /// # Errors
+    /// Returns [`StoreError`] if the state is unreadable: a new state would number results twice.
+    pub(crate) async fn load<F: Files>(
+        files: &F,
+        context: &ToolContext,
+    ) -> Result<Self, StoreError> {
+        let Some(state) = &context.state else { return Ok(Self::default()) };
         let bytes = files.read_state(&context.session, state).await;
-        let bytes = bytes.inspect_err(|error| tracing::warn!(%error, "tables are read again"));
-        bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        let bytes = bytes.inspect_err(|error| tracing::warn!(%error, "tables are unknown"))?;
+        serde_json::from_slice(&bytes).map_err(|error| StoreError::Unreadable(error.to_string()))
     }
 
-    /// Stores the state for the next call.
+    /// Stores the state for the next call, also of a tool that only reads it otherwise.
     ///
     /// # Errors
     /// Returns [`StoreError`] if the store is unavailable.
@@ -109,7 +127,8 @@ impl TableState {
     ) -> Result<Box<ToolState>, StoreError> {
         let bytes =
             serde_json::to_vec(self).map_err(|error| StoreError::Unreadable(error.to_string()))?;
-        files.write_state(&context.session, &bytes).await.map(Box::new)
+        let state = files.write_state(&context.session, &bytes).await?;
+        Ok(Box::new(ToolState { owner: Some(TABLE_TOOL.to_owned()), ..state }))
     }
 
     /// Returns all tables, in the order of the files.
@@ -172,7 +191,8 @@ mod tests {
             notes: Vec::new(),
             problem: String::new(),
         };
-        let mut state = TableState { files: vec![file(&["a", "b"]), file(&["A", "a_2", "c"])] };
+        let files = vec![file(&["a", "b"]), file(&["A", "a_2", "c"])];
+        let mut state = TableState { files, results: Vec::new() };
         state.name_tables();
         let names: Vec<&str> = state.tables().map(|table| table.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "A_2", "a_2_2", "c"]);

@@ -191,7 +191,8 @@ impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
         let objects = keys.iter().map(String::as_str);
         let objects = objects.chain(candidates.iter().map(|file| file.object.as_str()));
         let objects: Vec<&str> = objects.collect();
-        let mut state = TableState::load(self.files.as_ref(), context).await;
+        let state = TableState::load(self.files.as_ref(), context).await;
+        let mut state = state.map_err(|_| self.unavailable(context))?;
         state.files.retain(|read| objects.contains(&read.object.as_str()));
         let is_known = |object: &str| state.files.iter().any(|read| read.object == object);
         let unread =

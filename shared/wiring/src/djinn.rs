@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(start_with_folder("@config", "oracle,researcher"), Ok(true));
         assert_eq!(start_with_folder("@config/team/", "all"), Ok(true));
         assert_eq!(start_with_folder("", "all"), Ok(false));
-        let unknown = "DJINN_AGENTS__OFFERED names `oracle`, which is no agent: there are code_interpreter, comprehensive, data_query, deep_search, plan_solve, react, report_tool, researcher, reviewer, router, workflow, writer";
+        let unknown = "DJINN_AGENTS__OFFERED names `oracle`, which is no agent: there are code_interpreter, comprehensive, data_analysis, data_query, deep_search, plan_solve, react, report_tool, researcher, reviewer, router, workflow, writer";
         assert_eq!(start_with_folder("", "oracle"), Err(unknown.to_owned()));
         for (config, says) in [
             (

@@ -6,6 +6,7 @@ use djinn_aws::AwsStore;
 use djinn_runtime::port::outside::Outside;
 use djinn_runtime::port::sandbox::Sandbox;
 use djinn_runtime::prompt::Prompts;
+use djinn_tools::cite_queries_tool::CiteQueriesTool;
 use djinn_tools::cite_tool::CiteTool;
 use djinn_tools::collect_tool::CollectTool;
 use djinn_tools::fetch_tool::FetchTool;
@@ -43,6 +44,7 @@ pub(crate) fn own_tools() -> Vec<ToolFactory> {
         factory(|ports| TableTool::new(ports.files, ports.prompts, ports.sandbox, ports.tables)),
         factory(|ports| QueryTool::new(ports.files, ports.prompts, ports.sandbox)),
         factory(|ports| CiteTool::new(ports.files, ports.prompts)),
+        factory(|ports| CiteQueriesTool::new(ports.files, ports.prompts)),
     ]
 }
 

@@ -1,5 +1,7 @@
 //! Questions over tables: a file becomes a table, SQL answers, and its rows are the run's answer.
 
+mod analyses;
+
 use std::path::Path;
 
 use djinn_local::write_demo_tables;

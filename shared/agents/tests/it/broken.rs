@@ -262,12 +262,12 @@ fn values_that_may_not_stand_where_they_do() {
         ("tools:\n  - a\n  - b\n  - a", "a.md:7: `tools` holds `a` twice"),
         (
             "model: sonnet",
-            "a.md:4: `model` is the text `sonnet`: `react`, `planner`, `executor`, `code`, `data`, `report`, \
+            "a.md:4: `model` is the text `sonnet`: `react`, `planner`, `executor`, `code`, `data`, `analysis`, `report`, \
              `search`, `router` or `critic` is expected",
         ),
         (
             "model: summary",
-            "a.md:4: `model` is the text `summary`: `react`, `planner`, `executor`, `code`, `data`, `report`, \
+            "a.md:4: `model` is the text `summary`: `react`, `planner`, `executor`, `code`, `data`, `analysis`, `report`, \
              `search`, `router` or `critic` is expected",
         ),
         ("mode: plan", "a.md:4: `mode` is the text `plan`: `react` or `plan_solve` is expected"),
@@ -389,7 +389,7 @@ fn values_that_may_not_stand_where_they_do() {
         ("before: [{agent: a, task: b}]", "a.md:4: `task` is not a key of an agent in `before`"),
         (
             "before: [{agent: a, model: summary}]",
-            "a.md:4: `model` is the text `summary`: `react`, `planner`, `executor`, `code`, `data`, `report`, `search`, `router`, `critic` or `second` is expected",
+            "a.md:4: `model` is the text `summary`: `react`, `planner`, `executor`, `code`, `data`, `analysis`, `report`, `search`, `router`, `critic` or `second` is expected",
         ),
         ("before: [{agent: a}, [b]]", "a.md:4: `before` is a list: a name is expected"),
         (

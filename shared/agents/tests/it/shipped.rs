@@ -31,6 +31,7 @@ fn without_words(mut schema: Value) -> Value {
 fn every_shipped_agent_is_in_order() {
     let tools = [
         "cite",
+        "cite_queries",
         "collect",
         "file_tool",
         "find_tables",
@@ -55,7 +56,7 @@ fn every_shipped_agent_is_in_order() {
 #[test]
 fn both_languages_have_the_same_agents() {
     let (en, zh) = (agents(Language::En), agents(Language::Zh));
-    assert_eq!(en.len(), 12);
+    assert_eq!(en.len(), 13);
     assert_eq!(en.len(), zh.len());
     for (en, zh) in en.into_iter().zip(zh) {
         let (mut en, mut zh) = (en.spec, zh.spec);

@@ -9,4 +9,7 @@ pub struct ToolState {
     pub object: String,
     /// The number of bytes.
     pub size: u64,
+    /// The tool whose state this is, if a call of another tool replaces that state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }

@@ -115,6 +115,7 @@ fn choose_temperature(
         | Role::Executor
         | Role::Code
         | Role::Data
+        | Role::Analysis
         | Role::Report
         | Role::Search
         | Role::Router

@@ -24,9 +24,6 @@ use super::{
     StreamFormat, inherited_role,
 };
 
-/// Roles of future agents, already allowed in a configuration.
-pub(super) const LATER_ROLES: &[&str] = &["analysis"];
-
 /// Fields of the body reserved for the client.
 const RESERVED_MEMBERS: &[&str] = &["messages", "model", "stream", "system", "tools"];
 
@@ -170,7 +167,7 @@ fn read_roles(
     roles: Map<String, Value>,
     check_name: &impl Fn(&str, String) -> Result<String, SettingsError>,
 ) -> Result<BTreeMap<String, String>, SettingsError> {
-    let words = || Role::ALL.iter().map(|role| role.as_str()).chain(LATER_ROLES.iter().copied());
+    let words = || Role::ALL.iter().map(|role| role.as_str());
     let read_role = |(role, value): (String, Value)| {
         let path = format!("{path}.{role}");
         if !words().any(|word| word == role) {

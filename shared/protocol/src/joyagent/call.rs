@@ -212,7 +212,7 @@ impl Translator {
 }
 
 /// Returns tool output without external images: the page renders Markdown and would load the images.
-fn without_images(text: &str) -> String {
+pub(super) fn without_images(text: &str) -> String {
     unlink_images(text, TextForm::Source, &|_| false)
 }
 

@@ -66,7 +66,7 @@ impl Translator {
         if !agent.is_empty() {
             self.agents.insert(entry.path.with_child(child.clone()), agent.to_owned());
         }
-        self.begin_report(entry, child, agent);
+        self.begin_report(entry, child, description, agent);
         self.begin_search(entry, child, agent);
         match child.task().filter(|_| entry.path.is_root()) {
             Some(task) => {

@@ -102,7 +102,7 @@ impl Translator {
         }
         if key.message.is_summary() {
             self.summary_finish = reply.finish;
-        } else if let Some(whole) = self.add_to_report(&reply) {
+        } else if let Some(whole) = self.add_to_report(&reply, at_ms) {
             events.extend(whole);
         } else if let Some(rest) = self.add_to_search(&key.path, &reply.text, at_ms) {
             events.extend(rest);

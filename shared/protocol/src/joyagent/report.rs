@@ -1,8 +1,9 @@
-//! A document in progress, and its file: a report, or a writer's document.
+//! A document in progress, and its file: a report, a writer's document, or an analysis with its queries.
 
 use serde_json::{Value, json};
 
 use super::file_links::link_files;
+use super::query_text::show_results;
 use super::reply::LaneReply;
 use super::{AgentResponse, Translator};
 use crate::text_tracker::TextEdit;
@@ -10,21 +11,30 @@ use djinn_core::entry::Entry;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{CallId, ChildId, Path};
 use djinn_core::input::FinishReason;
-use djinn_core::tool::ToolResult;
+use djinn_core::tool::{ResultView, ToolResult};
 use djinn_messages::Wording;
+use djinn_text::truncate::truncate_text;
 
 /// The agent that writes reports.
 const REPORT_AGENT: &str = "report_tool";
 /// The agent with a document as its answer.
 const WRITER_AGENT: &str = "writer";
+/// The agent that analyses tables: its thoughts and queries are a document, which its answer replaces.
+const ANALYSIS_AGENT: &str = "data_analysis";
 /// Tools called by the file of [`REPORT_AGENT`]; their results are shown within the report's own events.
 const OWN_TOOLS: [&str; 2] = ["collect", "render"];
+/// The tool that returns the answer of [`ANALYSIS_AGENT`].
+const ANSWER_TOOL: &str = "cite_queries";
+/// Maximum bytes of the task of an analysis.
+const MAX_TASK: usize = 300;
 
 /// A document in progress or ended: entries of its run may be shown after its call.
 pub(super) struct Report {
     agent: &'static str,
     /// The type of the document's events.
     message_type: &'static str,
+    /// The task of an analysis.
+    task: Option<String>,
     /// The complete parts: a reply cut off continues in the next reply.
     text: String,
     /// True if the newest part was cut off and continues in the next reply.
@@ -39,13 +49,19 @@ impl Report {
     /// Returns true if a reply is a part of the document. A writer's replies with tool calls are thoughts.
     fn is_part(&self, reply: &LaneReply) -> bool {
         let is_cut_off = reply.finish == FinishReason::Length;
-        self.agent == REPORT_AGENT || reply.is_answer || is_cut_off || self.is_cut_off
+        self.agent != WRITER_AGENT || reply.is_answer || is_cut_off || self.is_cut_off
     }
 }
 
 impl Translator {
     /// Starts a document if the agent writes documents.
-    pub(super) fn begin_report(&mut self, entry: &Entry, child: &ChildId, agent: &str) {
+    pub(super) fn begin_report(
+        &mut self,
+        entry: &Entry,
+        child: &ChildId,
+        description: &str,
+        agent: &str,
+    ) {
         let call = CallId::new(child.to_string()).ok();
         let view = call.and_then(|call| self.calls.get(&(entry.path.clone(), call)));
         let argument = |name: &str| {
@@ -58,12 +74,16 @@ impl Translator {
                 let ending = argument("file_name").rsplit('.').next().unwrap_or_default();
                 (WRITER_AGENT, message_type_of(&ending.to_ascii_lowercase()))
             }
+            ANALYSIS_AGENT => (ANALYSIS_AGENT, "data_analysis"),
             _ => return,
         };
+        let words = Some(argument("task")).filter(|task| !task.is_empty()).unwrap_or(description);
+        let task = (agent == ANALYSIS_AGENT).then(|| truncate_text(words, MAX_TASK));
         let path = entry.path.with_child(child.clone());
         let report = Report {
             agent,
             message_type,
+            task,
             text: String::new(),
             is_cut_off: false,
             is_open: false,
@@ -110,13 +130,48 @@ impl Translator {
     }
 
     /// Adds a complete reply to its document. Returns `None` if the reply is not a part. The events are empty
-    /// until the file is known, then contain the whole document.
-    pub(super) fn add_to_report(&mut self, reply: &LaneReply) -> Option<Vec<AgentResponse>> {
+    /// until the file is known, then contain the whole document; those of an analysis contain the text so far.
+    pub(super) fn add_to_report(
+        &mut self,
+        reply: &LaneReply,
+        at_ms: i64,
+    ) -> Option<Vec<AgentResponse>> {
         let path = &reply.key.path;
         let report = self.reports.get_mut(path).filter(|report| report.is_part(reply))?;
         report.text.push_str(&reply.text);
         report.is_cut_off = reply.finish == FinishReason::Length;
-        Some(self.whole_report(path).into_iter().collect())
+        if report.agent != ANALYSIS_AGENT {
+            return Some(self.whole_report(path).into_iter().collect());
+        }
+        if report.end.is_some() || (reply.text.trim().is_empty() && !report.is_open) {
+            return Some(Vec::new());
+        }
+        if !report.is_cut_off {
+            report.text.push_str("\n\n");
+        }
+        let whole = TextEdit::Replace(String::new());
+        self.report_piece(path, &whole, at_ms)
+    }
+
+    /// Returns the events of a result within an analysis: the queries with their first rows, or none for the
+    /// analysis itself, which replaces the document. `None` for other results.
+    fn analysis_result_events(
+        &mut self,
+        entry: &Entry,
+        tool: &str,
+        outcome: &ToolResult,
+    ) -> Option<Vec<AgentResponse>> {
+        let path = &entry.path;
+        let report = self.reports.get_mut(path).filter(|of| of.agent == ANALYSIS_AGENT)?;
+        let ToolResult::Done(output) = outcome else { return None };
+        if tool == ANSWER_TOOL {
+            report.text.clone_from(&output.text);
+            return Some(Vec::new());
+        }
+        let ResultView::Rows { results } = &output.view else { return None };
+        let text = show_results(results);
+        report.text.push_str(&text);
+        self.report_piece(path, &TextEdit::Append(text), entry.at_ms)
     }
 
     /// Ends a document with its files. Returns the whole document, or an empty final event for an open panel
@@ -167,7 +222,7 @@ impl Translator {
 
     /// Returns Markdown with the images linked to the files' URLs, because the page has no adjacent files.
     pub(super) fn with_file_urls(&self, text: &str, message_type: &str) -> String {
-        if message_type != "markdown" {
+        if !["markdown", "data_analysis"].contains(&message_type) {
             return text.to_owned();
         }
         link_files(text, &self.file_urls)
@@ -182,6 +237,9 @@ impl Translator {
         tool: &str,
         outcome: &ToolResult,
     ) -> Option<Vec<AgentResponse>> {
+        if let Some(events) = self.analysis_result_events(entry, tool, outcome) {
+            return Some(events);
+        }
         let is_own = OWN_TOOLS.contains(&tool);
         if self.reports.get(&entry.path).is_some_and(|of| of.agent == REPORT_AGENT && is_own) {
             return Some(Vec::new());
@@ -210,6 +268,10 @@ impl Translator {
         let report = self.reports.get(path)?;
         let mut event = self.new_event(&format!("{path}.report"), report.message_type, at_ms);
         event.result_map = data;
+        if let (Some(task), Some(data)) = (&report.task, event.result_map.as_object_mut()) {
+            data.insert("requestId".to_owned(), json!(self.request));
+            data.insert("task".to_owned(), json!(task));
+        }
         event.digital_employee = Some(report.agent.to_owned());
         self.place_event(&mut event, path);
         Some(event)

@@ -282,7 +282,8 @@ impl<P: Ports> ToolExecution<P> {
     }
 }
 
-/// Returns the state that each tool kept with its newest call in a complete turn, by tool name.
+/// Returns the newest state of each tool, by tool name: from its own calls in complete turns, or from calls of a
+/// tool that replaces the state.
 fn find_states(conversation: &Conversation) -> BTreeMap<String, ToolState> {
     let calls = conversation.items.iter().flat_map(|item| match item {
         ConversationItem::Turn(turn) => turn.calls.as_slice(),
@@ -293,7 +294,10 @@ fn find_states(conversation: &Conversation) -> BTreeMap<String, ToolState> {
         | ConversationItem::Round { .. } => &[],
     });
     let states = calls.filter_map(|(call, result)| match result {
-        ToolResult::Done(output) => Some((call.tool.clone(), output.state.as_deref()?.clone())),
+        ToolResult::Done(output) => {
+            let state = output.state.as_deref()?.clone();
+            Some((state.owner.clone().unwrap_or_else(|| call.tool.clone()), state))
+        }
         ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
     });
     states.collect()

@@ -52,7 +52,7 @@ pub struct ToolContext {
     /// The model's maximum input in tokens; 0 if no model is configured.
     pub max_input_tokens: u64,
     /// The state that the tool, or the tool in [`Tool::state_owner`], stored with its newest completed call of
-    /// this run. Calls of the same turn do not see each other's state.
+    /// this run, or that another tool stored for it since. Calls of the same turn do not see each other's state.
     pub state: Option<ToolState>,
     /// True if personal data in the result is masked.
     pub mask_pii: bool,

@@ -106,6 +106,10 @@ fragments! {
     TOOL_FIND_TABLES = "tool/find_tables", 1_000;
     /// The agent's description of `run_sql`.
     TOOL_RUN_SQL = "tool/run_sql", 2_000;
+    /// The agent's description of `cite_queries`.
+    TOOL_CITE_QUERIES = "tool/cite_queries", 1_000;
+    /// An analysis with its queries.
+    CITE_QUERIES_RESULT = "tool/cite_queries_result", 1_200_000;
     /// The tables of a session's files.
     TABLES_FOUND = "tool/tables_found", 200_000;
     /// A fact about a file that was read as tables.

@@ -46,6 +46,7 @@ mod sleep;
 mod standstill;
 mod stop;
 mod story;
+mod table_agents;
 mod texts;
 mod time;
 mod too_large;

@@ -247,6 +247,7 @@ async fn each_audience_is_offered_what_the_sources_say() {
         ("t", None, Machine::React, &["look", "of_u"][..]),
         ("t", Some(OutputStyle::Html), Machine::React, &["look", "of_uhtml"]),
         ("t", Some(OutputStyle::Html), Machine::PlanSolve, &["look", "of_uplanhtml"]),
+        ("t", Some(OutputStyle::DataAgent), Machine::React, &["of_udataAgent"]),
         ("other", None, Machine::React, &["elsewhere", "look"]),
         ("nobody", None, Machine::React, &["look"]),
     ] {

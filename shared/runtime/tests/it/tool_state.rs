@@ -15,10 +15,11 @@ use serde_json::json;
 /// The states that calls received, as `TOOL CALL STATE`.
 type Received = Arc<Mutex<Vec<String>>>;
 
-/// A tool that keeps the id of its newest call, or reads the state of another tool.
+/// A tool that keeps the id of its newest call, or reads the state of another tool and may replace it.
 struct Keeper {
     name: &'static str,
     reads: Option<&'static str>,
+    replaces: Option<&'static str>,
     received: Received,
 }
 
@@ -39,8 +40,9 @@ impl TypedTool for Keeper {
         let state = context.state.as_ref().map_or("-", |state| &state.object);
         let line = format!("{} {} {state}", self.name, context.call);
         self.received.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-        let own = || Box::new(ToolState { object: context.call.to_string(), size: 1 });
-        let state = self.reads.is_none().then(own);
+        let owner = self.replaces.map(str::to_owned);
+        let own = || Box::new(ToolState { object: context.call.to_string(), size: 1, owner });
+        let state = (self.reads == self.replaces).then(own);
         Ok(ToolOutput { state, ..ToolOutput::from_text("done") })
     }
 }
@@ -48,20 +50,23 @@ impl TypedTool for Keeper {
 #[tokio::test(start_paused = true)]
 async fn tool_receives_its_own_state_or_that_of_the_tool_it_names() {
     let received = Received::default();
-    let keeper =
-        |name, reads| ToolAdapter::new(Keeper { name, reads, received: Arc::clone(&received) });
+    let keeper = |name, reads, replaces| {
+        ToolAdapter::new(Keeper { name, reads, replaces, received: Arc::clone(&received) })
+    };
     let tools = Toolbox::default()
-        .with_tool(keeper("first", None))
-        .with_tool(keeper("second", None))
-        .with_tool(keeper("reader", Some("first")));
+        .with_tool(keeper("first", None, None))
+        .with_tool(keeper("second", None, None))
+        .with_tool(keeper("reader", Some("first"), None))
+        .with_tool(keeper("writer", Some("first"), Some("first")));
     let call = |name: &str| StoryLine::say("Next.").with_call(name, json!({}));
     let lines = vec![
         ("t1", call("reader")),
         ("t2", call("first").with_call("first", json!({}))),
         ("t3", call("second")),
         ("t4", call("first").with_call("second", json!({})).with_call("reader", json!({}))),
-        ("t5", call("reader")),
-        ("t6", StoryLine::say("All states were read.")),
+        ("t5", call("writer")),
+        ("t6", call("reader")),
+        ("t7", StoryLine::say("All states were read.")),
     ];
     let points = Points::new();
     let mut sim = Sim::new(StoryModel::new(lines, points.clone()), tools, points);
@@ -77,7 +82,8 @@ async fn tool_receives_its_own_state_or_that_of_the_tool_it_names() {
         "first t4.c1 t2.c2",
         "second t4.c2 t3.c1",
         "reader t4.c3 t2.c2",
-        "reader t5.c1 t4.c1",
+        "writer t5.c1 t4.c1",
+        "reader t6.c1 t5.c1",
     ];
     assert_eq!(lines, expected);
 }

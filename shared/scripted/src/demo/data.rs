@@ -1,7 +1,8 @@
-//! Questions over the demo tables, answered by a query.
+//! Questions over the demo tables and the sample file, answered by a query.
 
 use serde_json::json;
 
+use super::analysis::GROWTH;
 use crate::request::{MessageRole, RecordedRequest};
 use crate::response::ScriptedResponse;
 
@@ -17,7 +18,7 @@ struct DataQuestion {
     sql: &'static str,
 }
 
-const QUESTIONS: [DataQuestion; 4] = [
+const QUESTIONS: [DataQuestion; 6] = [
     DataQuestion {
         words: &["2024", "销量", "趋势"],
         say: "按月汇总“销量”，时间为 2024 年。",
@@ -46,6 +47,17 @@ const QUESTIONS: [DataQuestion; 4] = [
         sql: "SELECT \"region\", sum(\"sales\") AS \"total sales\"\n\
               FROM \"sales_data\"\n\
               GROUP BY 1 ORDER BY 2 DESC",
+    },
+    DataQuestion {
+        words: &["region", "grew"],
+        say: "I compare `sales` of the first and the last `year` of each `region`.",
+        sql: GROWTH,
+    },
+    // What a model might do that gives in to the user.
+    DataQuestion {
+        words: &["drop table orders"],
+        say: "I am asked to drop `orders`.",
+        sql: "DROP TABLE orders",
     },
 ];
 

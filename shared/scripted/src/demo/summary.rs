@@ -20,8 +20,8 @@ const HEADINGS: [[&str; 4]; 2] = [
 const OTHERS: &[&str] =
     &["tool", "result", "call", "user", "question", "工具", "结果", "用户", "问题"];
 
-/// The beginning of a plan's last step: see `demo/step.rs`.
-const COMPARISONS: [&str; 2] = ["Comparison: ", "比较: "];
+/// The beginning of a plan's last step: see `demo/step.rs` and `demo/analysis.rs`.
+const LAST_STEPS: [&str; 4] = ["Comparison: ", "比较: ", "Analysis: ", "分析: "];
 
 /// Returns the answer, if the request is the summary call.
 pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
@@ -52,13 +52,12 @@ fn split_sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str;
     Some([question, record, files])
 }
 
-/// Returns the result of a plan's comparison. Otherwise returns the model's last text, unless another entry
+/// Returns the result of a plan's last step. Otherwise returns the model's last text, unless another entry
 /// follows.
 fn find_answer(record: &str) -> Option<String> {
-    let comparison =
-        COMPARISONS.iter().find_map(|step| record.rsplit_once(&format!("\n## {step}")));
-    if let Some((_, comparison)) = comparison {
-        let (_, text) = comparison.split_once('\n')?;
+    let last_step = LAST_STEPS.iter().find_map(|step| record.rsplit_once(&format!("\n## {step}")));
+    if let Some((_, last_step)) = last_step {
+        let (_, text) = last_step.split_once('\n')?;
         let text = text.split("\n## ").next().unwrap_or_default().trim();
         // The first paragraph below a document's title; any other text as a whole.
         let below = text.strip_prefix("# ").and_then(|document| document.split_once("\n\n"));

@@ -22,10 +22,9 @@ pub mod whole {
         /// The model of each role: `react`, `summary`, `planner`, `executor`. `compactor` sums up the older
         /// turns of long conversations (default: the model of `summary`). `employees` names the roles of a
         /// task's tools (default: the model of `executor`). The roles of agents also default to the model of
-        /// `executor`: `code`, `data`, `report`, `search`. `router` chooses who answers
+        /// `executor`: `code`, `data`, `analysis`, `report`, `search`. `router` chooses who answers
         /// (default: the model of `react`). `critic` judges the answers of others (default: the model of `react`).
         /// `second` is a second model for agents that work side by side (default: no model).
-        /// Reserved for later: `analysis`.
         ROLES = Setting::form("roles", "an object of roles").with_default("{}").without_parameter(MEMBER);
 
         /// The model for calls that a role's own model cannot make: one for every role, or one for each named

@@ -163,7 +163,7 @@ impl State {
     pub(super) fn write_state(&mut self, session: &SessionKey, bytes: &[u8]) -> ToolState {
         let object = format!("files/{}", sha256_hex(bytes));
         self.session_mut(session).objects.insert(object.clone(), bytes.to_vec());
-        ToolState { object, size: bytes.len() as u64 }
+        ToolState { object, size: bytes.len() as u64, owner: None }
     }
 
     pub(super) fn read_bytes(

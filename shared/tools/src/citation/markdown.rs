@@ -10,7 +10,7 @@ pub(super) enum Destination {
 }
 
 /// Splits a text into prose and code blocks with fences; `true` marks code.
-pub(super) fn split_code(text: &str) -> Vec<(bool, &str)> {
+pub(crate) fn split_code(text: &str) -> Vec<(bool, &str)> {
     let mut parts = Vec::new();
     let mut part = 0;
     let mut at = 0;
@@ -65,7 +65,7 @@ pub(super) fn is_line_start(text: &str) -> bool {
 }
 
 /// Returns the inline code at the start of a text, with its marks.
-pub(super) fn read_code_span(text: &str) -> Option<&str> {
+pub(crate) fn read_code_span(text: &str) -> Option<&str> {
     let body = text.trim_start_matches('`');
     let marks = text.len() - body.len();
     let paragraph = body.split("\n\n").next().filter(|_| marks > 0)?;

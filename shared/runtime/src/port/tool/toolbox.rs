@@ -9,6 +9,7 @@ use djinn_core::human::ASK_USER;
 use djinn_core::input::RunSpec;
 use djinn_core::language::Language;
 use djinn_core::plan::PLANNING_TOOL;
+use djinn_core::settings::OutputStyle;
 use djinn_core::tool::{EffectClass, ToolSpec};
 use futures::future::join_all;
 
@@ -20,6 +21,9 @@ use crate::port::clock::Clock;
 /// The names of tools that a run answers itself, and the word for all tools: neither a deployment nor a source can
 /// have such a tool.
 pub const RESERVED_NAMES: [&str; 3] = [ALL_TOOLS, ASK_USER, PLANNING_TOOL];
+
+/// The agents for questions about the analysis of tables.
+const ANALYSIS_TOOLS: [&str; 2] = ["data_analysis", "report_tool"];
 
 /// The lifetime of a source's cached answer, except in tests.
 const FRESH: Duration = Duration::from_secs(5);
@@ -143,6 +147,7 @@ impl Toolbox {
     pub async fn list_tools<C: Clock>(&self, clock: &C, audience: &ToolAudience) -> AvailableTools {
         let mut available = AvailableTools {
             tools: BTreeMap::clone(&self.own),
+            of_sources: BTreeSet::new(),
             is_complete: true,
             offered_agents: self.offered_agents.clone(),
         };
@@ -150,7 +155,10 @@ impl Toolbox {
         let listings = self.sources.iter().map(|cache| cache.list_tools(clock, fresh, audience));
         for (cache, listing) in self.sources.iter().zip(join_all(listings).await) {
             match listing {
-                Some(tools) => available.add_tools(cache.source().name(), &tools),
+                Some(tools) => {
+                    let names = available.add_tools(cache.source().name(), &tools);
+                    available.of_sources.extend(names);
+                }
                 None => available.is_complete = false,
             }
         }
@@ -172,6 +180,7 @@ impl Toolbox {
 #[derive(Clone, Default)]
 pub struct AvailableTools {
     tools: BTreeMap<String, Arc<dyn Tool>>,
+    of_sources: BTreeSet<String>,
     is_complete: bool,
     offered_agents: OfferedAgents,
 }
@@ -185,17 +194,18 @@ impl AvailableTools {
 
     /// Returns the specs for a turn of this run. An agent, and the steps of an agent's plan, are offered the
     /// tools named by the agent's file. [`ALL_TOOLS`] in the file adds the tools of any other run: all tools,
-    /// except agents that the deployment does not offer, and tools only for agents.
+    /// except agents that the deployment does not offer, and tools only for agents. For a question about the
+    /// analysis of tables, these are the tools in [`ANALYSIS_TOOLS`] and those of sources.
     #[must_use]
     pub fn specs_for(&self, run: &RunSpec) -> Vec<ToolSpec> {
         let of_plan = run.child.as_ref().and_then(|child| child.tools.as_ref());
-        self.list_specs(run.agent(), of_plan, run.settings.language)
+        self.list_specs(run.agent(), of_plan, run.output_style, run.settings.language)
     }
 
     /// Returns the specs for a turn of a user's run in this mode, as [`Self::specs_for`] does.
     #[must_use]
     pub fn specs_for_mode(&self, mode: &AgentSpec, language: Language) -> Vec<ToolSpec> {
-        self.list_specs(Some(mode), None, language)
+        self.list_specs(Some(mode), None, None, language)
     }
 
     /// Returns the specs for an agent, or for a step of an agent's plan with the tools `of_plan`.
@@ -203,6 +213,7 @@ impl AvailableTools {
         &self,
         agent: Option<&AgentSpec>,
         of_plan: Option<&Vec<String>>,
+        style: Option<OutputStyle>,
         language: Language,
     ) -> Vec<ToolSpec> {
         let mut specs = self.specs(language);
@@ -220,7 +231,13 @@ impl AvailableTools {
             if names.is_some_and(|names| names.contains(&tool.name)) {
                 return true;
             }
-            !is_limited && !is_for_agents(&tool.name) && self.is_offered_to_users(tool)
+            let is_for_style = style != Some(OutputStyle::DataAgent)
+                || ANALYSIS_TOOLS.contains(&tool.name.as_str())
+                || self.of_sources.contains(&tool.name);
+            !is_limited
+                && is_for_style
+                && !is_for_agents(&tool.name)
+                && self.is_offered_to_users(tool)
         });
         let next_agents = agent.map(|agent| self.list_next_agents(agent, language));
         for next in next_agents.into_iter().flatten() {
@@ -271,7 +288,9 @@ impl AvailableTools {
         self.is_complete
     }
 
-    fn add_tools(&mut self, source: &str, tools: &[Arc<dyn Tool>]) {
+    /// Adds tools with free names. Returns these names.
+    fn add_tools(&mut self, source: &str, tools: &[Arc<dyn Tool>]) -> Vec<String> {
+        let mut names = Vec::new();
         for tool in tools {
             // Users start workflows; no run has them as tools.
             if tool.is_workflow() {
@@ -282,7 +301,9 @@ impl AvailableTools {
                 tracing::warn!(source, tool = name, "the name of a listed tool is taken");
                 continue;
             }
-            self.tools.insert(name, Arc::clone(tool));
+            self.tools.insert(name.clone(), Arc::clone(tool));
+            names.push(name);
         }
+        names
     }
 }
