@@ -3,6 +3,7 @@
 //! Parallel tasks have a lane each: whole lines, prefixed with the task.
 
 mod repeat;
+mod result;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ pub(super) struct Screen {
     at_line_start: bool,
     /// The text of the last message outside tasks, and of the current message.
     last_text: RepeatFilter,
+    /// The text of the last result whose rows were shown outside tasks.
+    shown_result: String,
     adviser: Adviser,
 }
 
@@ -51,6 +54,7 @@ impl Screen {
             calls: BTreeMap::new(),
             at_line_start: true,
             last_text: RepeatFilter::default(),
+            shown_result: String::new(),
             adviser: Adviser::default(),
         }
     }
@@ -164,9 +168,9 @@ impl Screen {
         self.at_line_start = true;
     }
 
-    /// Shows the answer, unless the answer repeats the last text.
+    /// Shows the answer, unless the answer repeats the last text or the rows shown.
     pub(super) fn show_answer(&mut self, answer: &str) {
-        if !self.last_text.is_repeat(answer) {
+        if !self.last_text.is_repeat(answer) && self.shown_result.trim() != answer.trim() {
             self.start_line();
             self.write_styled(Some(BOLD), answer);
             self.start_line();
@@ -283,20 +287,6 @@ impl Screen {
         if self.calls.contains_key(&call_key(data)) && !newest.is_empty() {
             self.print_lane_line(data, &format!("    {newest}"));
         }
-    }
-
-    fn show_result(&mut self, data: &Value) {
-        let Some((title, since)) = self.calls.remove(&call_key(data)) else { return };
-        let took = since.elapsed().as_secs_f64();
-        let line = match text_at(data, "/result/status") {
-            "done" => format!("  ✓ {title} ({took:.1} s)"),
-            _ => format!(
-                "  ✗ {title}: {} {}",
-                text_at(data, "/result/reason"),
-                text_at(data, "/result/detail")
-            ),
-        };
-        self.print_lane_line(data, &line);
     }
 
     /// Shows the plan if the steps have changed; changes of status are shown elsewhere.
