@@ -11,7 +11,7 @@ from PIL import Image, ImageFont
 import formula
 import house
 from chart import draw_chart
-from markdown import Run, plain
+from markdown import Block, Run, plain
 from pictures import shown_size
 from tables import NUMBER, TOKEN, column_widths
 from typesetting import FONTS, find_font, typeset
@@ -22,8 +22,10 @@ _TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "report.typ
 _WIDE, _HIGH = 595.28 - 2 * 62, 841.89 - 72 - 66
 _SIZES = {1: 19, 2: 15, 3: 12.5, 4: 11, 5: 10.5, 6: 10.5}
 _BULLETS = "•–▪"
-# Headings from which a document of several pages has a cover with contents.
-_WITH_CONTENTS = 3
+# Headings with which a document of several pages has a cover with contents: more would be many pages of contents.
+_WITH_CONTENTS = range(3, 151)
+# Notes of a document that stand on their pages; more take much memory, and follow the text.
+_MOST_NOTES = 300
 # Headings that the contents of a cover have room for, that one column has room for, and that it has in large letters.
 _MOST_LISTED, _MOST_IN_COLUMN, _MOST_LARGE = 54, 30, 22
 # Maximum characters of the line below a title.
@@ -74,7 +76,9 @@ class _Writer:
 
     def __init__(self, task, blocks, notes):
         self.task, self.notes, self.files, self.pictures = task, notes, {}, []
+        self.has_footnotes = len(notes) <= _MOST_NOTES
         self.anchors = {block.anchor for block in blocks} - {""}
+        self.anchors |= set() if self.has_footnotes else {f"note-{number + 1}" for number in range(len(notes))}
         self.noted = set()
         self.measures = [ImageFont.truetype(find_font(task.fonts, is_bold), 100) for is_bold in (False, True)]
 
@@ -94,12 +98,19 @@ class _Writer:
             "words": {"contents": words(language, "contents"), "figure": words(language, "figure"),
                       "table": words(language, "table_name")},
             "heading": self.runs(title), "subtitle": self.runs(subtitle),
-            "contents": {"is-wanted": bool(title) and listed >= _WITH_CONTENTS,
-                         "depth": 1 if listed > _MOST_LISTED and parts >= _WITH_CONTENTS else 2,
+            "contents": {"is-wanted": bool(title) and listed in _WITH_CONTENTS,
+                         "depth": 1 if listed > _MOST_LISTED and parts in _WITH_CONTENTS else 2,
                          "columns": 2 if listed > _MOST_IN_COLUMN else 1, "size": 10.5 if listed <= _MOST_LARGE else 9.5},
             "has-parts": 0 < parts < listed,
-            "blocks": self.blocks(blocks, 0), "notes": [self.runs(runs, 8.8) for runs in self.notes],
+            "blocks": self.blocks(blocks, 0) + self.end_notes(), "notes": [self.runs(runs, 8.8) for runs in self.notes],
         }
+
+    def end_notes(self):
+        """Returns notes that follow the text as blocks."""
+        if self.has_footnotes:
+            return []
+        notes = [Block("item", runs, number=number, anchor=f"note-{number}") for number, runs in enumerate(self.notes, 1)]
+        return [self.write_rule(None), *map(self.write_item, notes)]
 
     # Text
 
@@ -120,7 +131,7 @@ class _Writer:
                     written.append({"formula": run.formula})
                 last = run.formula
                 continue
-            if run.note:
+            if run.note and self.has_footnotes:
                 written.append({"note": run.note, "is-first": run.note not in self.noted})
                 self.noted.add(run.note)
                 continue

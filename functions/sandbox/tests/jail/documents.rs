@@ -166,6 +166,7 @@ async fn texts_that_are_meant_to_harm_end_with_a_document_or_a_word() {
             format!("|{}\n|{}\n|{}\n", "a|".repeat(400), "-|".repeat(400), "b|".repeat(400)),
         ),
         ("unclosed", "<div><p><b>".repeat(10_000)),
+        ("notes", (0..3_000).map(|nth| format!("a[^{nth}]\n\n[^{nth}]: b\n\n")).collect()),
         ("controls", "a\u{0}\u{1}\u{7f}b\u{fffe} \u{202e}c".to_owned()),
     ];
     for (name, text) in &hostile {
