@@ -160,6 +160,8 @@ export const ACCESS = {
     await gate.reached;
     await page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Share this conversation" });
+    await dialog.getByText(/^Links to files that others have opened stay valid until /).waitFor();
+    assert.equal(await dialog.getByLabel("The user's name").evaluate((field) => field === document.activeElement), true);
     await dialog.getByLabel("The user's name").fill("bob");
     await dialog.getByLabel("The user's name").press("Enter");
     const copy = dialog.getByRole("button", { name: "Copy link for bob" });
@@ -201,10 +203,10 @@ export const ACCESS = {
 
     // After the end of the share, the link leads nowhere.
     await page.getByRole("button", { name: "Shared", exact: true }).click();
-    await dialog.getByRole("button", { name: "End sharing with bob" }).click();
+    await dialog.getByRole("button", { name: "Stop sharing with bob" }).click();
     await copy.waitFor({ state: "detached" });
     await guest.reload();
-    await conversation(guest).getByText("session_not_found").waitFor();
+    await conversation(guest).getByText("This conversation was not found, or is no longer shared with you.").waitFor();
     // A user who may write asks there.
     await dialog.getByLabel("With", { exact: true }).selectOption({ label: "All users" });
     await dialog.getByLabel("May", { exact: true }).selectOption({ label: "read, ask and add files" });

@@ -275,8 +275,20 @@ export const CONVERSATIONS = {
     await ended(page);
     await panel.getByText(/ of 50\.0M tokens/).waitFor();
     assert.equal(await panel.innerText(), shown);
-    // On a phone, a file with a wide table keeps its controls in view, and Back leads to the conversation.
+    // A user's requests and decisions are read and closed.
+    await panel.getByRole("tab", { name: "Usage" }).click();
+    await panel.getByRole("button", { name: "Requests and decisions" }).click();
+    const audit = page.getByRole("dialog", { name: "Requests and decisions" });
+    await audit.getByText("Question asked").waitFor();
+    await audit.getByRole("button", { name: "Close" }).click();
+    // The panel has a button of its own where it covers a phone. Everybody is the same user, so nothing is shared.
+    assert.equal(await page.getByRole("button", { name: "Share", exact: true }).count(), 0);
     await page.setViewportSize({ width: 360, height: 740 });
+    await page.getByRole("button", { name: "Plan, files and sources" }).click();
+    const cover = page.getByRole("dialog", { name: "Plan, files and sources" });
+    await cover.getByRole("button", { name: "Close" }).click();
+    await cover.waitFor({ state: "detached" });
+    // On a phone, a file with a wide table keeps its controls in view, and Back leads to the conversation.
     const address = page.url();
     const file = page.getByRole("dialog", { name: "comparison.md" });
     for (const leave of [() => page.goBack(), () => page.mouse.click(180, 3)]) {
@@ -300,7 +312,8 @@ export const CONVERSATIONS = {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Key", { exact: true }).fill("djinn_wrong");
     await dialog.getByRole("button", { name: "Sign in" }).click();
-    await dialog.getByRole("alert").waitFor();
+    await dialog.getByText("This key is not accepted.").waitFor();
+    assert.equal(await page.getByText("Sign out").count(), 0);
     await dialog.getByLabel("Key", { exact: true }).fill(key);
     await dialog.getByRole("button", { name: "Sign in" }).click();
     await dialog.waitFor({ state: "hidden" });

@@ -171,3 +171,17 @@ test("hidden characters are spelled out", () => {
   expect(hasHidden("plain\n\ttext 你好 😀")).toBe(false);
   expect(spellHidden(text).map((piece) => piece.text)).toEqual(["a", "U+202E", "b", "U+200B", "c"]);
 });
+
+test.each([
+  ["See [the page](https://example.org/a", "See the page"],
+  ["See ![a picture](https://exa", "See a picture"],
+  ["See [the page](https://example.org/a) and [1", "See [the page](https://example.org/a) and [1"],
+  ["```\n[code](http", "```\n[code](http"],
+])("a link that is not complete shows only its text: %j", (text, expected) => {
+  const tokensWhile = (source: string) => {
+    const reader = new MarkdownReader();
+    return reader.read(source, false).flatMap((block) => [...lexBlock(block, reader.links)]);
+  };
+  expect(tokensWhile(text)).toEqual(tokensWhile(expected));
+  expect(JSON.stringify(tokensOf(text))).toContain(JSON.stringify(text.slice(-6)).slice(1, -1));
+});

@@ -36,6 +36,10 @@ export const canDecide = (state: PageState): boolean => {
   return conversation === null || (conversation.canWrite && (newestTurn(conversation)?.isOwn ?? true));
 };
 
+/** True if users are told apart, so that a conversation can be shared with one of them. */
+export const hasUsers = ({ config }: PageState): boolean =>
+  config.state === "ready" && config.value.signIn.kind !== "none";
+
 /** The open requests of the newest run, oldest first. */
 export function openRequests(run: Run | null): readonly string[] {
   if (!run) return [];

@@ -134,7 +134,9 @@ export const plan = {
   stepLabel: (number: number) => `Step ${number}`,
   agent: "Agent",
   anyAgent: "any agent",
-  dependsOn: "After",
+  /** The numbers of the steps that come first. */
+  dependsOn: (numbers: readonly number[]) =>
+    numbers.length === 0 ? "Starts at once" : `After ${numbers.length === 1 ? "step" : "steps"} ${numbers.join(", ")}`,
   begun: "has begun",
   saving: "Saving",
   conflict: "Somebody changed the plan meanwhile. Your text is kept; compare both plans.",
@@ -143,5 +145,5 @@ export const plan = {
   keepYours: "Save mine over it",
   takeTheirs: "Take this one",
   showAll: (count: number) => `Show all ${count} steps`,
-  progress: (done: number, all: number) => `${done} of ${all}`,
+  progress: (done: number, all: number) => `Plan ${done}/${all}`,
 };

@@ -20,5 +20,6 @@ export function sentenceOfError(error: ErrorInfo, language: PageLanguage): strin
   const words = wordsIn(language).errors;
   if (error.code === "offline") return words.offline;
   if (error.code === "unreadable") return words.unreadable;
+  if (error.code === "session_not_found" || error.code === "share_ended") return words.gone;
   return sentenceOfCode(error.code, error.detail, language);
 }

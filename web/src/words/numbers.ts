@@ -60,5 +60,16 @@ export const formatTime = (atMs: number, language: PageLanguage): string =>
     hour12: false,
   }).format(atMs);
 
+const DAY_MS = 86_400_000;
+
+/** A time of the last two days as `14:05`, an earlier one as `Nov 28`. */
+export const formatMoment = (atMs: number, nowMs: number, language: PageLanguage): string =>
+  new Intl.DateTimeFormat(
+    locale(language),
+    nowMs - atMs < 2 * DAY_MS
+      ? { hour: "2-digit", minute: "2-digit", hour12: false }
+      : { month: "short", day: "numeric" },
+  ).format(atMs);
+
 export const formatDay = (atMs: number, language: PageLanguage): string =>
   new Intl.DateTimeFormat(locale(language), { dateStyle: "medium", timeStyle: "short" }).format(atMs);

@@ -159,7 +159,7 @@ export const plan: Words["plan"] = {
   stepLabel: (number) => `步骤 ${number}`,
   agent: "智能体",
   anyAgent: "任意智能体",
-  dependsOn: "前置",
+  dependsOn: (numbers) => (numbers.length === 0 ? "立即开始" : `在步骤 ${numbers.join("、")} 之后`),
   begun: "已开始",
   saving: "正在保存",
   conflict: "其间有人修改了计划。您的文本已保留；请对比两个计划。",
@@ -168,5 +168,5 @@ export const plan: Words["plan"] = {
   keepYours: "用我的覆盖",
   takeTheirs: "采用这个",
   showAll: (count) => `显示全部 ${count} 步`,
-  progress: (done, all) => `${done} / ${all}`,
+  progress: (done, all) => `计划 ${done}/${all}`,
 };

@@ -71,11 +71,16 @@ function newLexer(links: Links): Lexer {
   return lexer;
 }
 
-/** Reads the inside of one block. */
+/** A link at the end of a text that grows, whose address is not complete. */
+const OPEN_LINK = /!?\[([^[\]\n]*)\]\([^()\s]*$/;
+const FENCE = /^\s*(?:```|~~~)/;
+
+/** Reads the inside of one block. Of an unfinished link, only the text is shown. */
 export function lexBlock(block: Block, links: Links): readonly MarkdownToken[] {
   if (block.isPlain) return [{ type: "plain", raw: block.raw }];
   const lexer = newLexer({ ...links });
-  lexer.blockTokens(block.raw, lexer.tokens);
+  const raw = block.isDone || FENCE.test(block.raw) ? block.raw : block.raw.replace(OPEN_LINK, "$1");
+  lexer.blockTokens(raw, lexer.tokens);
   for (const piece of lexer.inlineQueue) {
     if (!isHostileParagraph(piece.src)) lexer.inlineTokens(piece.src, piece.tokens);
     else piece.tokens.push({ type: "text", raw: piece.src, text: piece.src, escaped: false });

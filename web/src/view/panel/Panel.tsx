@@ -4,6 +4,8 @@ import type { Conversation, Source, Turn } from "../../store/types";
 import { useWords } from "../../words";
 import { FilesPanel } from "../files/FilesPanel";
 import { PlanPanel } from "../plan/PlanPanel";
+import { Icon } from "../parts/Icon";
+import parts from "../parts/parts.module.css";
 import { canDecide, isActive, usePage } from "../store";
 import { LaneView } from "../talk/LaneView";
 import { runOf } from "../talk/rows";
@@ -29,12 +31,14 @@ interface PanelProps {
   readonly view: PanelView;
   readonly onView: (view: PanelView) => void;
   readonly onEditPlan: () => void;
+  /** Set where the panel covers the page. */
+  readonly onClose?: (() => void) | undefined;
 }
 
 const NO_SOURCES: ReadonlyMap<string, Source> = new Map();
 
 /** Plan, files, sources and usage beside the conversation. */
-export function Panel({ conversation, turn, view, onView, onEditPlan }: PanelProps): ReactNode {
+export function Panel({ conversation, turn, view, onView, onEditPlan, onClose }: PanelProps): ReactNode {
   const words = useWords();
   const run = turn?.detail ?? null;
   const isMine = usePage(canDecide);
@@ -59,25 +63,32 @@ export function Panel({ conversation, turn, view, onView, onEditPlan }: PanelPro
   return (
     <aside className={styles.panel} aria-label={words.page.panel}>
       <TabProvider selectedId={tab} setSelectedId={(id) => onView({ ...view, tab: toTab(id), lane: null })}>
-        <TabList className={styles.tabs}>
-          <Tab id="plan" className={styles.tab}>
-            {words.plan.tab}{" "}
-            {steps.length > 0 ? (
-              <span className={styles.count}>
-                {done}/{steps.length}
-              </span>
-            ) : null}
-          </Tab>
-          <Tab id="files" className={styles.tab}>
-            {words.files.tab} {files.length > 0 ? <span className={styles.count}>{files.length}</span> : null}
-          </Tab>
-          <Tab id="sources" className={styles.tab}>
-            {words.sources.tab} {sourceCount > 0 ? <span className={styles.count}>{sourceCount}</span> : null}
-          </Tab>
-          <Tab id="usage" className={styles.tab}>
-            {words.usage.tab}
-          </Tab>
-        </TabList>
+        <div className={styles.head}>
+          <TabList className={styles.tabs}>
+            <Tab id="plan" className={styles.tab}>
+              {words.plan.tab}{" "}
+              {steps.length > 0 ? (
+                <span className={styles.count}>
+                  {done}/{steps.length}
+                </span>
+              ) : null}
+            </Tab>
+            <Tab id="files" className={styles.tab}>
+              {words.files.tab} {files.length > 0 ? <span className={styles.count}>{files.length}</span> : null}
+            </Tab>
+            <Tab id="sources" className={styles.tab}>
+              {words.sources.tab} {sourceCount > 0 ? <span className={styles.count}>{sourceCount}</span> : null}
+            </Tab>
+            <Tab id="usage" className={styles.tab}>
+              {words.usage.tab}
+            </Tab>
+          </TabList>
+          {onClose ? (
+            <button type="button" className={parts.icon} aria-label={words.page.close} onClick={onClose}>
+              <Icon name="close" />
+            </button>
+          ) : null}
+        </div>
         <TabPanel tabId="plan" className={styles.board}>
           {view.lane && laneRun ? (
             <LaneView

@@ -212,7 +212,7 @@ function After({ step, others, onChange }: Pick<EditorStepProps, "step" | "other
       setValues={(values) => onChange(step.key, { dependsOn: toTexts(values.after) })}
     >
       <MenuButton className={styles.after}>
-        {words.plan.dependsOn} {numbers.length > 0 ? numbers.join(", ") : "–"}
+        {words.plan.dependsOn(numbers)}
       </MenuButton>
       <PopMenu>
         {others.map((other, index) =>

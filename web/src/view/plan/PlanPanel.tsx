@@ -125,7 +125,7 @@ const StepCard = memo(function StepCard({ run, step, onOpenLane }: PlanPanelProp
           {lane && step.status !== "not_started" ? (
             <span>{formatClock((lane.endedAtMs ?? (isRunning ? now : run.lastEventAtMs)) - lane.startedAtMs)}</span>
           ) : null}
-          {totals && totals.tokens > 0 ? <span>{formatTokens(totals.tokens)}</span> : null}
+          {totals && totals.tokens > 0 ? <span>{words.usage.tokenCount(formatTokens(totals.tokens))}</span> : null}
           {totals && totals.microUsd !== null ? <span>{formatMoney(totals.microUsd)}</span> : null}
         </span>
         {line ? <span className={styles.last}>{line}</span> : null}

@@ -2,14 +2,15 @@ import { MenuButton, MenuItem, MenuProvider } from "@ariakit/react";
 import { lazy, memo, type ReactNode, Suspense, useMemo, useState } from "react";
 import { VList } from "virtua";
 import type { ConversationSummary } from "../../store/types";
-import { useWords } from "../../words";
+import { useLanguage, useWords } from "../../words";
+import { formatMoment } from "../../words/numbers";
 import { Boundary } from "../parts/Boundary";
 import { ErrorBox } from "../parts/ErrorBox";
 import { Icon } from "../parts/Icon";
 import menu from "../parts/menu.module.css";
 import { PopMenu } from "../parts/PopMenu";
 import parts from "../parts/parts.module.css";
-import { useActions, usePage } from "../store";
+import { hasUsers, useActions, usePage } from "../store";
 import { RemoveDialog, RenameDialog } from "./dialogs";
 import { type GroupName, groupConversations } from "./groups";
 import styles from "./rail.module.css";
@@ -25,10 +26,10 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
   const actions = useActions();
   const list = usePage((state) => state.conversations);
   const current = usePage((state) => state.route.session);
-  const canSignOut = usePage(({ config }) => {
+  const canSignOut = usePage(({ config, signIn }) => {
     if (config.state !== "ready") return false;
     const { kind, issuer } = config.value.signIn;
-    return kind === "key" || issuer !== null;
+    return signIn.state === "signed_in" && (kind === "key" || issuer !== null);
   });
   const [dialog, setDialog] = useState<{ kind: "share" | "rename" | "remove"; item: ConversationSummary } | null>(null);
   const rows = useMemo<readonly RailRow[]>(
@@ -128,7 +129,9 @@ interface ItemProps {
 
 const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, onNavigate }: ItemProps): ReactNode {
   const words = useWords();
-  const mark = item.mark === "running" ? styles.running : item.mark === "waiting" ? styles.waiting : styles.still;
+  const language = useLanguage();
+  const canShare = usePage(hasUsers);
+  const mark = item.mark === "running" ? styles.running : item.mark === "waiting" ? styles.waiting : null;
   const name = item.mark === "running" ? words.rail.markRunning : item.mark === "waiting" ? words.rail.markWaiting : "";
   return (
     <div className={isCurrent ? `${styles.item} ${styles.here}` : styles.item}>
@@ -139,18 +142,23 @@ const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, 
         title={item.title}
         onClick={onNavigate}
       >
-        <span className={`${styles.dot} ${mark}`} aria-hidden="true" />
-        <bdi className={styles.title}>{item.title}</bdi>
+        <span className={styles.title}>
+          {mark ? <span className={`${styles.dot} ${mark}`} aria-hidden="true" /> : null}
+          <bdi>{item.title}</bdi>
+        </span>
         {name ? <span className="unseen">, {name}</span> : null}
+        <time className={styles.time}>{formatMoment(item.lastActiveAtMs, Date.now(), language)}</time>
       </a>
       <MenuProvider placement="bottom-end">
         <MenuButton className={styles.actions} aria-label={words.rail.actions(item.title)}>
           <Icon name="more" />
         </MenuButton>
         <PopMenu>
-          <MenuItem className={menu.item} onClick={onShare}>
-            {words.rail.share}
-          </MenuItem>
+          {canShare ? (
+            <MenuItem className={menu.item} onClick={onShare}>
+              {words.rail.share}
+            </MenuItem>
+          ) : null}
           <MenuItem className={menu.item} onClick={onRename}>
             {words.rail.rename}
           </MenuItem>

@@ -1,7 +1,8 @@
 import { type ReactNode, useId, useState } from "react";
 import type { ErrorInfo } from "../../store/types";
 import type { ShareBody } from "../../wire/contract";
-import { useWords, type Words } from "../../words";
+import { useLanguage, useWords, type Words } from "../../words";
+import { formatDay } from "../../words/numbers";
 import { CopyButton } from "../parts/CopyButton";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
@@ -13,18 +14,13 @@ import styles from "./share.module.css";
 export function ShareDialog({ onClose }: { onClose: () => void }): ReactNode {
   const words = useWords();
   const shares = usePage((state) => conversationOf(state)?.shares);
-  const hasUsers = usePage(({ config }) => config.state === "ready" && config.value.signIn.kind !== "none");
+  const language = useLanguage();
+  const clock = usePage((state) => state.clockOffsetMs);
   const [error, setError] = useState<ErrorInfo | null>(null);
   return (
     <Dialog title={words.share.title} onClose={onClose}>
-      <p className={parts.soft}>{hasUsers ? words.share.body : words.share.noUsers}</p>
-      {!hasUsers ? (
-        <CopyButton name={words.share.copy} text={() => location.href} />
-      ) : shares ? (
-        <NewShare onError={setError} />
-      ) : (
-        <p>{words.page.loading}</p>
-      )}
+      <p className={parts.soft}>{words.share.body}</p>
+      {shares ? <NewShare onError={setError} /> : <p>{words.page.loading}</p>}
       {error ? <ErrorBox error={error} /> : null}
       {shares && shares.length > 0 ? (
         <ul className={styles.shares} aria-label={words.share.list}>
@@ -33,6 +29,7 @@ export function ShareDialog({ onClose }: { onClose: () => void }): ReactNode {
           ))}
         </ul>
       ) : null}
+      <p className={styles.filesStay}>{words.share.filesStay(formatDay(endOfFileLinks(Date.now() + clock), language))}</p>
       <div className={parts.end}>
         <button type="button" className={`${parts.button} ${parts.plain}`} onClick={onClose}>
           {words.page.close}
@@ -90,7 +87,7 @@ function NewShare({ onError }: Failing): ReactNode {
               id={id}
               className={parts.field}
               value={user}
-              autoFocus
+              data-autofocus="true"
               autoComplete="off"
               spellCheck={false}
               onChange={(event) => setUser(event.target.value)}
@@ -162,6 +159,11 @@ function Share({ share, onError }: Failing & { share: ShareBody }): ReactNode {
 
 const audienceOf = (share: ShareBody, words: Words): string =>
   typeof share.with === "object" ? share.with.user : words.share.allUsers;
+
+const DAY_MS = 86_400_000;
+
+/** Links to files that are made now end at noon of the next day (UTC). */
+export const endOfFileLinks = (nowMs: number): number => (Math.floor(nowMs / DAY_MS) + 1.5) * DAY_MS;
 
 /** The address of the conversation for guests. */
 const addressOf = (handle: string): string => new URL(`#/s/${handle}`, location.href).href;

@@ -7,7 +7,7 @@ import type { PanelTab } from "../panel/Panel";
 import { Icon } from "../parts/Icon";
 import parts from "../parts/parts.module.css";
 import { useServerNow } from "../parts/time";
-import { isActive, newestTurn, usePage } from "../store";
+import { hasUsers, isActive, newestTurn, usePage } from "../store";
 import styles from "./shell.module.css";
 
 interface BarProps {
@@ -25,6 +25,7 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onShare, onPa
   const words = useWords();
   const isScripted = usePage((state) => state.config.state === "ready" && state.config.value.isScriptedModel);
   const session = usePage((state) => state.route.session);
+  const canShare = usePage(hasUsers);
   const run = newestTurn(conversation)?.detail ?? null;
   const steps = run?.plan?.steps ?? [];
   const done = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
@@ -53,10 +54,10 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onShare, onPa
           {words.plan.progress(done, steps.length)}
         </button>
       ) : null}
-      {conversation && run && !(isNarrow && steps.length > 0) ? (
-        <Figure conversation={conversation} isShort={isNarrow} onClick={() => onPanel("usage")} />
+      {conversation && run && !isNarrow ? (
+        <Figure conversation={conversation} onClick={() => onPanel("usage")} />
       ) : null}
-      {conversation && conversation.isOwner && conversation.turns.length > 0 && !isNarrow ? (
+      {canShare && conversation?.isOwner && conversation.turns.length > 0 ? (
         <button type="button" className={`${parts.quiet} ${styles.share}`} onClick={onShare}>
           {conversation.shares.length > 0 ? words.share.shared : words.rail.share}
         </button>
@@ -78,15 +79,7 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onShare, onPa
 }
 
 /** One figure for the run with all agents. */
-function Figure({
-  conversation,
-  isShort,
-  onClick,
-}: {
-  conversation: Conversation;
-  isShort: boolean;
-  onClick: () => void;
-}): ReactNode {
+function Figure({ conversation, onClick }: { conversation: Conversation; onClick: () => void }): ReactNode {
   const words = useWords();
   const turn = newestTurn(conversation);
   const run = turn?.detail;
@@ -97,7 +90,7 @@ function Figure({
   const ms = run.end ? run.end.tookMs : (isRunning ? now : run.lastEventAtMs) - run.startedAtMs;
   const tokenCount = tokens > 0 ? words.usage.tokenCount(formatTokens(tokens)) : "";
   const cost = money === null ? "" : formatMoney(money);
-  const facts = (isShort ? [cost || tokenCount || formatClock(ms)] : [formatClock(ms), tokenCount, cost]).filter(Boolean);
+  const facts = [formatClock(ms), tokenCount, cost].filter(Boolean);
   return (
     <button
       type="button"

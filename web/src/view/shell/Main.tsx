@@ -6,6 +6,7 @@ import { Box } from "../input/Box";
 import input from "../input/input.module.css";
 import { SurroundingsContext, type TextSurroundings } from "../markdown/context";
 import type { PanelView } from "../panel/Panel";
+import { hasWork, turnOfPanel } from "../panel/turn";
 import { Boundary } from "../parts/Boundary";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
@@ -85,7 +86,9 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
     }),
     [files, openFile, showPanel],
   );
-  const hasContent = run !== null && (run.plan !== null || run.files.size > 0 || run.sources.size > 0 || (run.end?.citations.length ?? 0) > 0);
+  const panelTurn = turnOfPanel(conversation);
+  // What is open stays open while the next question is answered.
+  const hasContent = conversation?.turns.some(hasWork) ?? false;
   const isPanelOpen = conversation !== null && (panelChoice ?? (hasContent && !isNarrow));
   const file = fileName === null ? null : (files.get(fileName) ?? null);
   const openLane = useCallback(
@@ -98,10 +101,11 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
       <Suspense>
         <Panel
           conversation={conversation}
-          turn={turn}
+          turn={panelTurn}
           view={view}
           onView={setView}
           onEditPlan={() => setIsEditing(true)}
+          onClose={isNarrow ? () => setPanelChoice(false) : undefined}
         />
       </Suspense>
     </Boundary>

@@ -77,7 +77,9 @@ export function SignIn(): ReactNode {
         </label>
         {signIn.error ? (
           <p className={styles.signInError} role="alert">
-            {sentenceOfError(signIn.error, language)} <code>{signIn.error.code}</code>
+            {signIn.error.code === "credentials_refused"
+              ? words.signIn.rejected
+              : sentenceOfError(signIn.error, language)}
           </p>
         ) : null}
         <label className={styles.check}>

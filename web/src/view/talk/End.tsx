@@ -77,6 +77,16 @@ function Figures({ run, end }: { run: Run; end: RunEnd }): ReactNode {
 
 function Failed({ turn, end }: { turn: Turn; end: RunEnd | null }): ReactNode {
   const words = useWords();
+  const actions = useActions();
+  const { question } = turn;
+  const canAsk = usePage((state) => conversationOf(state)?.canWrite && newestTurn(conversationOf(state))?.key === turn.key);
+  /** Puts the question into the box; another text there is kept above it. */
+  const askAgain = (text: string): void => {
+    const box = document.querySelector<HTMLTextAreaElement>("[data-key=box]");
+    const typed = box?.value.trim() ?? "";
+    actions.setDraft({ text: typed === "" || typed === text ? text : `${typed}\n\n${text}` });
+    box?.focus();
+  };
   const language = useLanguage();
   const failure = end?.failure ?? null;
   return (
@@ -95,6 +105,13 @@ function Failed({ turn, end }: { turn: Turn; end: RunEnd | null }): ReactNode {
           </span>
         ) : null}
       </div>
+      {canAsk && question !== null ? (
+        <div className={parts.errorActs}>
+          <button type="button" className={parts.button} onClick={() => askAgain(question)}>
+            {words.talk.askAgain}
+          </button>
+        </div>
+      ) : null}
     </div>
   );
 }

@@ -39,6 +39,7 @@ const markName = (kind: MarkKind, words: Words): string =>
   })[kind];
 
 function LaneFacts({ run, lane }: { run: Run; lane: Lane }): ReactNode {
+  const words = useWords();
   const isWaiting = openRequestsBelow(run, lane.path).length > 0;
   const isRunning = lane.endedAtMs === null && run.end === null && !isWaiting;
   const now = useServerNow(isRunning);
@@ -47,7 +48,7 @@ function LaneFacts({ run, lane }: { run: Run; lane: Lane }): ReactNode {
     <span className={styles.facts}>
       {lane.agent ? <span>{lane.agent}</span> : null}
       <span>{formatClock((lane.endedAtMs ?? (isRunning ? now : run.lastEventAtMs)) - lane.startedAtMs)}</span>
-      {totals.tokens > 0 ? <span>{formatTokens(totals.tokens)}</span> : null}
+      {totals.tokens > 0 ? <span>{words.usage.tokenCount(formatTokens(totals.tokens))}</span> : null}
       {totals.microUsd !== null ? <span>{formatMoney(totals.microUsd)}</span> : null}
     </span>
   );

@@ -1,0 +1,15 @@
+/** The turn that the panel shows. */
+
+import type { Conversation, Turn } from "../../store/types";
+import { newestTurn } from "../store";
+
+/** True if the panel has something to show of a turn. */
+export const hasWork = ({ detail: run }: Turn): boolean =>
+  run !== null && (run.plan !== null || run.files.size > 0 || run.sources.size > 0 || (run.end?.citations.length ?? 0) > 0);
+
+/** The newest turn; after one that ended without work, the latest with some. */
+export function turnOfPanel(conversation: Conversation | null): Turn | null {
+  const turn = newestTurn(conversation);
+  if (!turn || hasWork(turn) || !/^(?:failed|stopped|unsent)$/.test(turn.status)) return turn;
+  return conversation?.turns.findLast(hasWork) ?? turn;
+}

@@ -1,0 +1,57 @@
+// @vitest-environment jsdom
+// The panel beside a conversation, the list of conversations, and what follows a failed question.
+
+import { expect, test } from "vitest";
+import { EMPTY_TURN, emptyConversation } from "../src/store/turns";
+import { turnOfPanel } from "../src/view/panel/turn";
+import { endOfFileLinks } from "../src/view/share/ShareDialog";
+import { End } from "../src/view/talk/End";
+import { formatMoment } from "../src/words/numbers";
+import { runOf, TestPage, turnWith } from "./page";
+
+const start = { id: "start", at_ms: 1000, type: "run.started", session: "s1", request: "r1", question: "Q", mode: "react" };
+const file = { name: "a.md", description: "", media_type: "text/markdown", size: 1, preview_url: "/a", download_url: "/a", internal: false };
+const worked = { ...turnWith(runOf([start, { id: "f", at_ms: 1100, type: "file.added", file }])), key: "worked", status: "finished" as const };
+const failed = { ...turnWith(runOf([start])), key: "failed", question: "What else?", status: "failed" as const };
+
+test.each([
+  ["a failed question", [worked, failed], "worked"],
+  ["a running question", [worked, { ...failed, status: "running" as const }], "failed"],
+  ["a question that failed after some work", [worked, { ...worked, key: "later", status: "failed" as const }], "later"],
+  ["only a failed question", [failed], "failed"],
+])("after %s the panel shows the work that there is", (_, turns, expected) => {
+  expect(turnOfPanel({ ...emptyConversation("s1"), turns })?.key).toBe(expected);
+});
+
+test("a failed question is asked again from the box, which keeps what was typed", async () => {
+  const page = new TestPage({ turns: [worked, failed] });
+  const box = document.createElement("textarea");
+  box.dataset.key = "box";
+  document.body.append(box);
+  await page.show(<End turn={failed} />);
+  await page.press("Ask again");
+  box.value = "half a thought";
+  await page.press("Ask again");
+  expect(page.calls).toEqual([
+    ["setDraft", { text: "What else?" }],
+    ["setDraft", { text: "half a thought\n\nWhat else?" }],
+  ]);
+  box.remove();
+  await page.close();
+  const older = new TestPage({ turns: [failed, { ...EMPTY_TURN, key: "newer" }] });
+  await older.show(<End turn={failed} />);
+  expect(older.all("Ask again")).toEqual([]);
+  await older.close();
+});
+
+test("links to files end at noon of the next day", () => {
+  for (const at of ["2026-11-28T00:00:00Z", "2026-11-28T23:59:59Z"])
+    expect(new Date(endOfFileLinks(Date.parse(at))).toISOString()).toBe("2026-11-29T12:00:00.000Z");
+});
+
+test("a conversation has its time of day, or its day", () => {
+  const now = new Date(2026, 10, 28, 14, 5).getTime();
+  expect(formatMoment(new Date(2026, 10, 28, 9, 3).getTime(), now, "en")).toBe("09:03");
+  expect(formatMoment(new Date(2026, 10, 3, 9, 3).getTime(), now, "en")).toBe("Nov 3");
+  expect(formatMoment(new Date(2026, 10, 3, 9, 3).getTime(), now, "zh")).toBe("11月3日");
+});
