@@ -10,6 +10,7 @@ use djinn_core::language::Language;
 use djinn_core::settings::{
     ContextSettings, DEFAULT_MODE, PlanSettings, RunSettings, SummaryPolicy,
 };
+use djinn_core::time_zone::TimeZone;
 use djinn_settings::table::agent as row;
 use djinn_settings::table::runtime::{LOCAL, MAX_USD};
 use djinn_settings::{InvalidSetting, VarLookup};
@@ -72,6 +73,7 @@ impl Settings {
             },
             mode: row::DEFAULT_MODE.find_text(var).unwrap_or_else(|| DEFAULT_MODE.to_owned()),
             language: if is_chinese { Language::Zh } else { Language::En },
+            time_zone: parse_time_zone(var)?,
             budget: Budget {
                 steps: row::MAX_STEPS.read_number(var)?,
                 tool_calls: row::MAX_TOOL_CALLS.read_number(var)?,
@@ -115,6 +117,16 @@ impl Settings {
         let own = self.human_requests.get(mode).or_else(|| self.human_requests.get(group));
         own.unwrap_or(&self.run.human).clone()
     }
+}
+
+fn parse_time_zone(var: VarLookup<'_>) -> Result<TimeZone, InvalidSetting> {
+    let Some(name) = row::TIME_ZONE.find_text(var) else { return Ok(TimeZone::default()) };
+    TimeZone::parse(&name).ok_or_else(|| match TimeZone::nearest_name(&name) {
+        Some(near) => {
+            row::TIME_ZONE.refuse_for(&format!("an IANA time zone, such as `{near}`"), &name)
+        }
+        None => row::TIME_ZONE.refuse(&name),
+    })
 }
 
 fn parse_plan(var: VarLookup<'_>, employees: bool) -> Result<PlanSettings, InvalidSetting> {
@@ -172,6 +184,16 @@ mod tests {
             set("DJINN_LANGUAGE", "fr").unwrap_err().to_string(),
             "DJINN_LANGUAGE must be en or zh, got `fr`"
         );
+        let zone = set("DJINN_TIME_ZONE", "Asia/Tokyo").unwrap().run.time_zone;
+        assert_eq!((zone.as_str(), none.run.time_zone.as_str()), ("Asia/Tokyo", "UTC"));
+        for (name, near) in [("Asia/Toky", "Asia/Tokyo"), ("noon", "Asia/Shanghai")] {
+            assert_eq!(
+                set("DJINN_TIME_ZONE", name).unwrap_err().to_string(),
+                format!(
+                    "DJINN_TIME_ZONE must be an IANA time zone, such as `{near}`, got `{name}`"
+                )
+            );
+        }
         assert_eq!(
             set("DJINN_LIMITS__MAX_STEPS", "0").unwrap_err().to_string(),
             "DJINN_LIMITS__MAX_STEPS must be a whole number from 1 to 1000, got `0`"

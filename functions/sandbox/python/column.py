@@ -19,8 +19,8 @@ class Column:
     `kind` is `integer`, `decimal`, `number`, `date`, `timestamp`, `time`, `boolean` or `text`, and `sql_type` is
     DuckDB's type. `readings` are codes for how the values were read: `percent`, `currency:¥`, `decimal_comma`,
     `thousands`, `negative_brackets`, `day_first`, `month_first`, `month_as_first_day`, `serial_dates`,
-    `epoch_seconds`, `epoch_milliseconds`, `compact_dates`, `utc`. `reason` is the reason for text: `leading_zeros`,
-    `long_digits`, `telephone`, `day_or_month_first`, `mixed_units`, `decimal_or_thousands`, `mixed`, or empty.
+    `epoch_seconds`, `epoch_milliseconds`, `compact_dates`, `utc` or the name of the job's time zone. `reason` is the
+    reason for text: `leading_zeros`, `long_digits`, `telephone`, `day_or_month_first`, `mixed_units`, `decimal_or_thousands`, `mixed`, or empty.
     `converted` has the value of each distinct cell; a cell without a value in it was not converted.
     """
 

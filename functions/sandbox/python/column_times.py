@@ -5,6 +5,7 @@ import re
 
 from cell_values import parse_date, parse_time
 from column import EXCEPTIONS, Column, has_none, is_enough
+from local_time import from_utc, zone_reading
 
 # Names of columns whose numbers are times, and names of columns that only sound so.
 _TIME_NAME = re.compile(r"(?:^|[^a-z])(date|datetime|time|timestamp|ts|day|dt|month|created|updated|modified|at)"
@@ -49,7 +50,7 @@ def _from_serial(number):
 
 def _from_seconds(number):
     is_one = _FIRST_SECOND <= number < _LAST_SECOND
-    return _EPOCH + datetime.timedelta(microseconds=round(number * 1_000_000)) if is_one else None
+    return from_utc(_EPOCH + datetime.timedelta(microseconds=round(number * 1_000_000))) if is_one else None
 
 
 def _from_milliseconds(number):
@@ -72,7 +73,7 @@ def _date_column(converted, readings):
 def _native_date(cell):
     if isinstance(cell, datetime.datetime):
         return cell.replace(tzinfo=None) if cell.tzinfo is None else (
-            cell.astimezone(datetime.timezone.utc).replace(tzinfo=None))
+            from_utc(cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)))
     return datetime.datetime.combine(cell, datetime.time()) if isinstance(cell, datetime.date) else None
 
 
@@ -93,12 +94,12 @@ def find_date(column):
     if problem:
         return None, problem
     read = {cell: date.in_order(order) for cell, date in parsed.items()}
-    converted |= {cell: date for cell, date in read.items() if date is not None}
+    converted |= {cell: from_utc(date) if parsed[cell].has_zone else date for cell, date in read.items() if date is not None}
     if not is_enough(sum(given[cell] for cell in converted), total):
         return None, ""
     readings = ["day_first" if order == "dmy" else "month_first"] if order else []
     readings += ["month_as_first_day"] if any(date.is_month for date in parsed.values()) else []
-    readings += ["utc"] if with_zone else []
+    readings += [zone_reading()] if with_zone else []
     return _date_column(converted, readings), ""
 
 

@@ -3,16 +3,19 @@
 import os
 
 import duckdb
+from local_time import time_zone
 
 _MEMORY, _THREADS = "512MB", 2
 
 
 def open_engine():
-    """Returns a connection that may read and write files; see `lock_engine`."""
-    return duckdb.connect(":memory:", config={
+    """Returns a connection that may read and write files; see `lock_engine`. Its clock is that of the job's zone."""
+    engine = duckdb.connect(":memory:", config={
         "memory_limit": _MEMORY, "threads": _THREADS, "temp_directory": "", "autoinstall_known_extensions": False,
         "autoload_known_extensions": False, "allow_community_extensions": False, "pandas_analyze_sample": 0,
         "python_enable_replacements": False})
+    engine.execute(f"SET TimeZone = {quote_text(time_zone())}")
+    return engine
 
 
 def lock_engine(engine, paths):

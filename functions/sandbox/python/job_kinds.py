@@ -1,5 +1,6 @@
 """The actions of a jailed child, by kind of job."""
 
+import local_time
 import plain_cells
 from block import run_block
 
@@ -75,7 +76,8 @@ def _scale(names, max_edge, max_bytes):
     return {name: scale(name, max_edge, max_bytes) for name in names}
 
 
-def _read_tables(names, rule=None):
+def _read_tables(names, rule=None, time_zone=local_time.UTC):
+    local_time.set_time_zone(time_zone)
     try:
         from read_tables import read_tables
         from table_rule import read_ruled_table
@@ -87,7 +89,8 @@ def _read_tables(names, rule=None):
     return {name: read_tables(name, name) for name in names}
 
 
-def _query(tables, queries, accepted, seconds):
+def _query(tables, queries, accepted, seconds, time_zone=local_time.UTC):
+    local_time.set_time_zone(time_zone)
     try:
         from run_queries import run_queries
     except ModuleNotFoundError:

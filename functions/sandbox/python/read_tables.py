@@ -10,6 +10,7 @@ from column import name_examples
 from column_types import find_column, find_marks
 from engine import open_engine, quote_name, quote_text
 from extract import Unreadable
+from local_time import zone_reading
 from table_files import MAX_COLUMNS, read_sources
 from table_layout import Table
 
@@ -21,6 +22,8 @@ _SAMPLED_VALUES, _MAX_SAMPLES, _MAX_SAMPLE = 50, 12, 300
 _SAMPLED_COLUMNS = 200
 _MAX_TABLE_NAME = 60
 _PARQUET = b"PAR1"
+# Times that are stored in UTC.
+_ZONED = "TIMESTAMP WITH TIME ZONE"
 _KINDS = (("BOOLEAN", "boolean"), ("DATE", "date"), ("TIMESTAMP", "timestamp"), ("TIME", "time"),
           ("DECIMAL", "decimal"), ("FLOAT", "number"), ("DOUBLE", "number"), ("TINYINT", "integer"), ("SMALLINT", "integer"),
           ("INTEGER", "integer"), ("BIGINT", "integer"), ("HUGEINT", "integer"), ("UTINYINT", "integer"),
@@ -160,8 +163,11 @@ def _read_parquet(path, table_name):
                 raise Unreadable("too_many_columns")
             names = [name for name, *_ in found]
             kinds = [kind_of_type(sql_type) for _, sql_type, *_ in found]
-            selected = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" if kind == "text" else name
-                                 for name, kind in zip(map(quote_name, names), kinds))
+            zoned = [sql_type == _ZONED for _, sql_type, *_ in found]
+            types = ["VARCHAR" if kind == "text" else "TIMESTAMP" if is_zoned else None
+                     for kind, is_zoned in zip(kinds, zoned)]
+            selected = ", ".join(f"CAST({name} AS {sql_type}) AS {name}" if sql_type else name
+                                 for name, sql_type in zip(map(quote_name, names), types))
             engine.execute(f"CREATE TABLE data AS SELECT {selected} FROM raw")
             [(rows,)] = engine.execute("SELECT count(*) FROM data").fetchall()
             parquet = write_parquet(engine)
@@ -170,8 +176,8 @@ def _read_parquet(path, table_name):
         raise Unreadable("too_large") from error
     except duckdb.Error as error:
         raise Unreadable("broken") from error
-    for fact in facts:
-        fact |= {"readings": [], "reason": ""}
+    for fact, is_zoned in zip(facts, zoned):
+        fact |= {"readings": [zone_reading()] if is_zoned else [], "reason": ""}
     return {"table": table_name, "sheet": None, "rows": rows, "notes": [], "columns": facts, "parquet": parquet}
 
 

@@ -41,6 +41,7 @@ const SCRIPTS: &[(&str, &str)] = scripts!(
     "job_kinds.py",
     "kernel.py",
     "letters.py",
+    "local_time.py",
     "look.py",
     "markdown.py",
     "pictures.py",

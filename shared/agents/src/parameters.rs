@@ -9,7 +9,8 @@ use crate::schema::compile_schema;
 use crate::yaml::{Content, KeyEntry};
 
 /// The variables of a prompt in addition to the arguments.
-pub const TEMPLATE_VARIABLES: [&str; 4] = ["base_prompt", "date", "files", "mode_prompt"];
+pub const TEMPLATE_VARIABLES: [&str; 5] =
+    ["base_prompt", "date", "files", "mode_prompt", "time_zone"];
 
 /// Words with another meaning in templates. `bare` would remove the untrusted frame.
 const TEMPLATE_WORDS: [&str; 31] = [

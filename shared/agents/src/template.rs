@@ -84,7 +84,7 @@ fn find_unknown_variable(path: &str, parameters: &Value) -> Option<String> {
     if schema.is_none() && !is_ours {
         return Some(format!(
             "the prompt uses {}, which is neither a parameter nor one of `base_prompt`, `date`, \
-             `files` and `mode_prompt`",
+             `files`, `mode_prompt` and `time_zone`",
             quote(name)
         ));
     }

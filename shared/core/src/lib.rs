@@ -28,6 +28,7 @@ pub mod run;
 pub mod session;
 pub mod settings;
 pub mod status;
+pub mod time_zone;
 pub mod tool;
 pub mod verdict;
 pub mod workflow;

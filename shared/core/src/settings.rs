@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Budget;
 use crate::human::HumanSettings;
 use crate::language::Language;
+use crate::time_zone::TimeZone;
 
 /// The name of the mode of a question that names none.
 pub const DEFAULT_MODE: &str = "react";
@@ -235,6 +236,9 @@ pub struct RunSettings {
     pub mode: String,
     /// The language of the prompts.
     pub language: Language,
+    /// The time zone of the date in prompts, and of times in tables (default UTC, as in old records).
+    #[serde(default, skip_serializing_if = "TimeZone::is_utc")]
+    pub time_zone: TimeZone,
     /// The budget of the run.
     pub budget: Budget,
     /// The condition for a closing call that writes the answer (default when needed). `None` in records from
@@ -277,6 +281,7 @@ impl Default for RunSettings {
         Self {
             mode: DEFAULT_MODE.to_owned(),
             language: Language::default(),
+            time_zone: TimeZone::default(),
             budget: Budget::default(),
             summary_policy: Some(SummaryPolicy::default()),
             max_parallel_tool_calls: 4,

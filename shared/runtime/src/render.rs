@@ -270,7 +270,7 @@ fn mode_text(
         language,
         fragment,
         json!({
-            "date": format_date(run.started_at_ms(), language),
+            "date": format_date(run),
             "files": to_listed_files(run.files().all()),
             "tools": to_listed_tools(tools, false),
             "agents": to_listed_tools(tools, true),
@@ -362,9 +362,14 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the day of the question, in UTC, in the wording of prompts.
-fn format_date(at_ms: i64, language: Language) -> String {
-    let Ok(at) = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1000)) else {
+/// Returns the day of the question in the run's time zone, in the wording of prompts.
+fn format_date(run: &Run) -> String {
+    let settings = &run.spec().settings;
+    format_day(settings.time_zone.to_local_ms(run.started_at_ms()), settings.language)
+}
+
+fn format_day(local_ms: i64, language: Language) -> String {
+    let Ok(at) = time::OffsetDateTime::from_unix_timestamp(local_ms.div_euclid(1000)) else {
         return String::new();
     };
     let day = usize::from(at.weekday().number_days_from_monday());
@@ -394,7 +399,7 @@ mod tests {
     #[test]
     fn the_date_names_its_weekday_in_both_languages() {
         let at_ms = 1_795_219_200_000;
-        assert_eq!(format_date(at_ms, Language::En), "Saturday, 2026-11-21");
-        assert_eq!(format_date(at_ms, Language::Zh), "2026年11月21日，星期六");
+        assert_eq!(format_day(at_ms, Language::En), "Saturday, 2026-11-21");
+        assert_eq!(format_day(at_ms, Language::Zh), "2026年11月21日，星期六");
     }
 }

@@ -80,7 +80,13 @@ impl<F: Files + Send + Sync> QueryTool<F> {
             job_files.map_err(|_| self.unavailable(context))?;
         let tables = state.tables().filter(|table| names.contains(&table.data.name));
         let tables = tables.map(|table| table.to_query_table()).collect();
-        let work = SandboxWork::Query { tables, queries, accepted, seconds: MAX_SECONDS };
+        let work = SandboxWork::Query {
+            tables,
+            queries,
+            accepted,
+            seconds: MAX_SECONDS,
+            time_zone: context.time_zone,
+        };
         let job = SandboxJob { work, files, state: Vec::new() };
         let answer = sandbox.run_job(&job_context, job).await;
         let mut answer =

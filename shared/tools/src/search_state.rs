@@ -196,6 +196,7 @@ pub(crate) mod tests {
             attempt: 1,
             interrupts: 0,
             language: Language::En,
+            time_zone: Default::default(),
             max_observe: 10_000,
             max_input_tokens: 0,
             state: has_state.then(|| ToolState { object: "o".to_owned(), size: 1, owner: None }),

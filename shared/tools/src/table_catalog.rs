@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use djinn_agents::TableFile;
 use djinn_core::id::{FileName, sha256_hex};
+use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::sandbox::table::{FileTable, TableNote, TableRule, TablesValue};
 use djinn_runtime::port::sandbox::{
@@ -60,12 +61,12 @@ impl fmt::Debug for TableCatalog {
 }
 
 impl CatalogTable {
-    /// Returns a key that changes with all that decides what a caller has: the file, the data and, with a filter, the
-    /// caller.
+    /// Returns a key that changes with all that decides what a caller has: the file, the data, the time zone and, with a
+    /// filter, the caller.
     #[must_use]
-    pub fn key_for(&self, user: &UserKey) -> String {
+    pub fn key_for(&self, user: &UserKey, time_zone: TimeZone) -> String {
         let caller = self.file.rows.as_ref().map(|_| (user.tenant.as_str(), user.user.as_str()));
-        sha256_hex(format!("{} {caller:?}", self.sha256).as_bytes())
+        sha256_hex(format!("{} {} {caller:?}", self.sha256, time_zone.as_str()).as_bytes())
     }
 
     fn rule_for(&self, user: &UserKey) -> TableRule {
@@ -115,8 +116,9 @@ impl TableCatalog {
         job: &JobContext,
         table: &CatalogTable,
         user: &UserKey,
+        time_zone: TimeZone,
     ) -> Result<Arc<ReadTable>, SandboxError> {
-        let key = table.key_for(user);
+        let key = table.key_for(user, time_zone);
         if let Some(known) = self.find_read(&key) {
             return Ok(known);
         }
@@ -132,7 +134,11 @@ impl TableCatalog {
         };
         let Ok(name) = FileName::new(source) else { return unavailable("the name is invalid") };
         let names = vec![name.clone()];
-        let work = SandboxWork::ReadTables { names, rule: Some(Box::new(table.rule_for(user))) };
+        let work = SandboxWork::ReadTables {
+            names,
+            time_zone,
+            rule: Some(Box::new(table.rule_for(user))),
+        };
         let files = vec![SandboxFile { name: name.clone(), content }];
         let mut answer =
             sandbox.run_job(job, SandboxJob { work, files, state: Vec::new() }).await?;

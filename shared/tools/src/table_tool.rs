@@ -64,7 +64,8 @@ impl<F: Files + Send + Sync> TableTool<F> {
         user: &UserKey,
     ) -> Result<ReadFile, ToolError> {
         let job = job_context(context);
-        let read = self.catalog.read_table(&*self.sandbox, &job, table, user).await;
+        let read =
+            self.catalog.read_table(&*self.sandbox, &job, table, user, context.time_zone).await;
         let read = read.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
         let name = FileName::new(&table.file.source).map_err(|_| self.unavailable(context))?;
         let mut tables = Vec::new();
@@ -79,7 +80,7 @@ impl<F: Files + Send + Sync> TableTool<F> {
                 words: Some(TableWords::of(&table.file)),
             });
         }
-        let object = table.key_for(user);
+        let object = table.key_for(user, context.time_zone);
         let (notes, problem) = (read.notes.clone(), read.problem.clone());
         Ok(ReadFile { name, object, tables, notes, problem })
     }
@@ -111,7 +112,11 @@ impl<F: Files + Send + Sync> TableTool<F> {
         if names.is_empty() {
             return Ok((Vec::new(), left_behind));
         }
-        let work = SandboxWork::ReadTables { names: names.clone(), rule: None };
+        let work = SandboxWork::ReadTables {
+            names: names.clone(),
+            time_zone: context.time_zone,
+            rule: None,
+        };
         let job = SandboxJob { work, files, state: Vec::new() };
         let answer = sandbox.run_job(&job_context, job).await;
         let mut answer =
@@ -186,7 +191,8 @@ impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
         let candidates = candidates.map_err(|_| self.unavailable(context))?;
         let user = UserKey { tenant: context.session.tenant.clone(), user: context.user.clone() };
         let catalog_tables = self.catalog.list_tables(&user);
-        let keys: Vec<String> = catalog_tables.iter().map(|table| table.key_for(&user)).collect();
+        let keys: Vec<String> =
+            catalog_tables.iter().map(|table| table.key_for(&user, context.time_zone)).collect();
         // The tables of the deployment come first, so that their names stay.
         let objects = keys.iter().map(String::as_str);
         let objects = objects.chain(candidates.iter().map(|file| file.object.as_str()));

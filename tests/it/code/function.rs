@@ -87,6 +87,7 @@ impl Deployment {
             attempt: 1,
             interrupts: 0,
             language: Language::En,
+            time_zone: Default::default(),
             max_observe: 10_000,
             max_input_tokens: 0,
             state: None,

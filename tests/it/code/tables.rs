@@ -116,8 +116,8 @@ fn write_table(folder: &Path) {
     std::fs::write(tables.join("sales.md"), text).unwrap();
     let foreign = "---\nname: secret\nsource: orders.csv\ntenants: [acme]\n---\n";
     std::fs::write(tables.join("secret.md"), foreign).unwrap();
-    let orders =
-        "owner,region,amount,cost\nyou,East,10,99001\nyou,West,5,99002\nann,North,700,99003\n";
+    let orders = "owner,region,amount,cost,paid\nyou,East,10,99001,2024-01-04T16:00:00Z\n\
+        you,West,5,99002,2024-01-05T16:00:00Z\nann,North,700,99003,2024-01-05T16:00:00Z\n";
     std::fs::write(tables.join("orders.csv"), orders).unwrap();
 }
 
@@ -131,6 +131,7 @@ async fn table_of_the_deployment_has_no_hidden_columns_and_no_rows_of_others() {
     let config = folder.path().display().to_string();
     let world = World::start_with(|options, _| {
         options.vars.push(("DJINN_CONFIG", config));
+        options.vars.push(("DJINN_TIME_ZONE", "Asia/Shanghai".to_owned()));
         options.djinn = Djinn::new().with_sandbox(sandbox);
     });
     let world = world.await;
@@ -148,13 +149,16 @@ async fn table_of_the_deployment_has_no_hidden_columns_and_no_rows_of_others() {
         assert!(result(turn)["detail"].as_str().unwrap().contains(words), "{}", result(turn));
     }
     let rows = &result(3)["view"]["results"][0]["rows"];
-    assert_eq!(rows, &json!([["you", "West", 5], ["you", "East", 10]]));
+    // In this time zone the day begins eight hours earlier than in UTC.
+    let expected = json!([["you", "West", 5, "2024-01-06"], ["you", "East", 10, "2024-01-05"]]);
+    assert_eq!(rows, &expected);
     let requests = world.model.requests();
     let text = requests[0].text();
     for words in [
         "# sales (Sales of the shop)",
         "The year ends in June.",
         "Sum of the order; turnover",
+        "Times are in Asia/Shanghai",
         "# sales_2\n",
     ] {
         assert!(text.contains(words), "{words}: {text}");
@@ -183,11 +187,12 @@ async fn joyagents_data_page_lists_and_previews_tables_and_draws_an_answer() {
     let config = folder.path().display().to_string();
     let world = World::start_with(|options, _| {
         options.vars.push(("DJINN_CONFIG", config));
+        options.vars.push(("DJINN_TIME_ZONE", "Asia/Shanghai".to_owned()));
         options.djinn = Djinn::new().with_sandbox(sandbox);
     });
     let world = world.await;
     let preview = world.get("/data/previewData?modelCode=sales").await.json()["data"].clone();
-    let first = json!({"owner": "you", "region": "East", "amount": 10});
+    let first = json!({"owner": "you", "region": "East", "amount": 10, "paid": "2024-01-05"});
     assert_eq!((&preview["success"], &preview["dataList"][0]), (&json!(true), &first), "{preview}");
     // The list waits a few seconds for tables; this one was read already.
     let models = world.get("/data/allModels").await.json();
@@ -196,7 +201,7 @@ async fn joyagents_data_page_lists_and_previews_tables_and_draws_an_answer() {
     assert_eq!((&model["modelCode"], &model["type"]), (&json!("sales"), &json!("TABLE")));
     let columns = model["schemaList"].as_array().unwrap().iter();
     let columns: Vec<_> = columns.map(|column| column["columnId"].clone()).collect();
-    assert_eq!(columns, ["owner", "region", "amount"]);
+    assert_eq!(columns, ["owner", "region", "amount", "paid"]);
     assert_eq!(world.get("/data/previewData?modelCode=secret").await.status, 404);
 
     let sql = "SELECT region, sum(amount) AS total FROM sales GROUP BY 1";

@@ -36,7 +36,8 @@ pub(crate) async fn list_models<P: AgentPorts>(
 ) -> ReplyResult {
     let agent = agent.refresh().await;
     let (ports, user) = (&agent.ports, caller.user_key());
-    let tables = ports.tables().list_tables(ports.sandbox(), &user, LIST_WAIT).await;
+    let time_zone = agent.settings.run.time_zone;
+    let tables = ports.tables().list_tables(ports.sandbox(), &user, time_zone, LIST_WAIT).await;
     JsonReply::json(&ModelListBody { code: OK, data: tables.iter().map(show_table).collect() })
 }
 
@@ -53,8 +54,10 @@ pub(crate) async fn preview_data<P: AgentPorts>(
         return Err(ApiError::invalid_field(MODEL_CODE, "is missing: name a table of the list"));
     }
     let (ports, user) = (&agent.ports, caller.user_key());
-    let preview = ports.tables().preview_table(ports.sandbox(), &user, &name, PREVIEW_ROWS).await;
-    let data = match preview {
+    let tables = ports.tables();
+    let time_zone = agent.settings.run.time_zone;
+    let preview = tables.preview_table(ports.sandbox(), &user, time_zone, &name, PREVIEW_ROWS);
+    let data = match preview.await {
         None => return Err(ApiError::from(ErrorCode::TableNotFound).with_field(MODEL_CODE)),
         Some(Ok(preview)) => show_preview(preview),
         Some(Err(error)) => {

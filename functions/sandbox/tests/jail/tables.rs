@@ -1,6 +1,7 @@
 //! Files as tables, read in the jail with every wall that this kernel grants, and with Landlock alone.
 
 use djinn_core::id::FileName;
+use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::sandbox::table::{
     QueryColumn, QueryTable, QueryText, QueryValue, TablesValue,
 };
@@ -14,7 +15,11 @@ const ORDERS: &str =
 
 async fn read(sandbox: &TestSandbox, files: Vec<SandboxFile>) -> Vec<(TablesValue, usize)> {
     let names: Vec<FileName> = files.iter().map(|file| file.name.clone()).collect();
-    let work = SandboxWork::ReadTables { names: names.clone(), rule: None };
+    let work = SandboxWork::ReadTables {
+        names: names.clone(),
+        time_zone: TimeZone::default(),
+        rule: None,
+    };
     let answer = sandbox.run(SandboxJob { work, files, state: Vec::new() }).await;
     assert_eq!(answer.end, JobEnd::Done, "{answer:?}");
     let value = |name: &FileName| {
@@ -63,7 +68,11 @@ const QUERIES: &[(&str, &str)] = &[
 async fn queries_run_within_all_walls() {
     for sandbox in sandboxes() {
         let name = FileName::new("订单.csv").unwrap();
-        let work = SandboxWork::ReadTables { names: vec![name.clone()], rule: None };
+        let work = SandboxWork::ReadTables {
+            names: vec![name.clone()],
+            time_zone: TimeZone::default(),
+            rule: None,
+        };
         let files = vec![file("订单.csv", ORDERS)];
         let answer = sandbox.run(SandboxJob { work, files, state: Vec::new() }).await;
         let value = answer.value[name.as_str()].clone();
@@ -82,6 +91,7 @@ async fn queries_run_within_all_walls() {
                 .collect(),
             accepted: Vec::new(),
             seconds: 10,
+            time_zone: TimeZone::default(),
         };
         let job = SandboxJob { work, files: answer.products, state: Vec::new() };
         let answer = sandbox.run(job).await;

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use djinn_core::id::FileName;
+use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::sandbox::table::{
     QueryColumn, QueryTable, QueryText, QueryValue, SqlResult, TablesValue,
 };
@@ -117,7 +118,11 @@ async fn read_tables(
     let mut products = Vec::new();
     for file in files {
         let name = file.name.clone();
-        let work = SandboxWork::ReadTables { names: vec![name.clone()], rule: None };
+        let work = SandboxWork::ReadTables {
+            names: vec![name.clone()],
+            time_zone: TimeZone::default(),
+            rule: None,
+        };
         let job = SandboxJob { work, files: vec![file], state: Vec::new() };
         let mut answer = sandbox.run(job).await;
         assert_eq!(answer.end, JobEnd::Done, "{name}: {answer:?}");
@@ -147,6 +152,7 @@ async fn run_queries(
         queries: texts.collect(),
         accepted: accepted.iter().map(|sql| (*sql).to_owned()).collect(),
         seconds: 50,
+        time_zone: TimeZone::default(),
     };
     let answer = sandbox.run(SandboxJob { work, files: files.clone(), state: Vec::new() }).await;
     assert_eq!(answer.end, JobEnd::Done, "{answer:?}");

@@ -4,6 +4,7 @@ import datetime
 import unittest
 from decimal import Decimal
 
+import local_time
 from column_types import find_column, find_marks
 
 # The cells; the kind, the values, the readings, and the reason for text.
@@ -113,8 +114,37 @@ TIMES = [
     ("date", ["12%"], "decimal", ["0.12"], ["percent"]),
 ]
 
+# The name, the cells, the kind, the values in Shanghai and in New York, and the readings but for the zone's name.
+ZONED = [
+    ("x", ["2024-01-05T10:00:00Z", "2024-01-05T10:00:00+08:00"], "timestamp",
+     ["2024-01-05 18:00:00", "2024-01-05 10:00:00"], ["2024-01-05 05:00:00", "2024-01-04 21:00:00"], []),
+    # The day of the zone, not that of UTC.
+    ("x", ["2024-01-04T16:00:00Z"], "date", ["2024-01-05"], None, []),
+    ("x", ["2024-07-04T04:00:00Z"], "date", None, ["2024-07-04"], []),
+    ("created_at", ["1700000000"], "timestamp", ["2023-11-15 06:13:20"], ["2023-11-14 17:13:20"], ["epoch_seconds"]),
+    ("created_at", ["1700000000123"], "timestamp", ["2023-11-15 06:13:20.123000"], ["2023-11-14 17:13:20.123000"],
+     ["epoch_milliseconds"]),
+    # Times without an offset are those of the zone's clocks already.
+    ("x", ["2024-01-05 10:30"], "timestamp", ["2024-01-05 10:30:00"], ["2024-01-05 10:30:00"], []),
+    ("日期", ["45123.5"], "timestamp", ["2023-07-16 12:00:00"], ["2023-07-16 12:00:00"], ["serial_dates"]),
+    ("x", [datetime.datetime(2024, 1, 5, 9)], "timestamp", ["2024-01-05 09:00:00"], ["2024-01-05 09:00:00"], []),
+]
+
 
 class ColumnTypes(unittest.TestCase):
+    def test_times_with_an_offset_are_shifted_once_into_the_zone(self):
+        self.addCleanup(local_time.set_time_zone, local_time.UTC)
+        for name, cells, kind, *values, readings in ZONED:
+            for zone, expected in zip(("Asia/Shanghai", "America/New_York"), values):
+                if expected is None:
+                    continue
+                with self.subTest(cells=cells, zone=zone):
+                    local_time.set_time_zone(zone)
+                    column = find_column(name, cells)
+                    self.assertEqual((column.kind, column.values(cells)), (kind, expected))
+                    has_offset = isinstance(cells[0], str) and cells[0][-1] == "Z"
+                    self.assertEqual(column.readings, [zone] if has_offset else readings)
+
     def test_column_has_the_type_of_its_values_or_a_reason_for_text(self):
         for cells, kind, values, readings, reason in COLUMNS:
             with self.subTest(cells=cells):

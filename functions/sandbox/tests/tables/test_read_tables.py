@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import duckdb
+import local_time
 import openpyxl
 from read_tables import read_tables
 
@@ -200,6 +201,17 @@ class ReadTables(unittest.TestCase):
         found = self.read("a.parquet", content)
         self.check(found, ["a integer", "b date", "c text", "d text", "e decimal"],
                    [(1, "2024-01-05", "[1, 2]", "x", "1.50")], {})
+
+    def test_parquet_times_of_utc_become_times_of_the_zone(self):
+        self.addCleanup(local_time.set_time_zone, local_time.UTC)
+        duckdb.sql("SELECT TIMESTAMPTZ '2024-01-04 16:00:00+00' AS a, TIMESTAMP '2024-01-05 01:00:00' AS b").write_parquet("p")
+        content = Path("p").read_bytes()
+        for zone, time, reading in [("UTC", "2024-01-04 16:00:00", "utc"),
+                                    ("Asia/Shanghai", "2024-01-05 00:00:00", "Asia/Shanghai")]:
+            local_time.set_time_zone(zone)
+            found = self.read("a.parquet", content)
+            self.check(found, ["a timestamp", "b timestamp"], [(time, "2024-01-05 01:00:00")], {})
+            self.assertEqual([column["readings"] for column in found["tables"][0]["columns"]], [[reading], []])
 
     def test_description_has_limits_samples_and_keys(self):
         rows = "".join(f"{number},{'NS'[number % 2]},2024-01-{number % 28 + 1:02}\n" for number in range(60))

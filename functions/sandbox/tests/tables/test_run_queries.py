@@ -6,6 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import local_time
 from query_chart import choose_chart
 from read_tables import read_tables
 from run_queries import run_queries
@@ -157,6 +158,14 @@ class RunQueries(unittest.TestCase):
         [row] = json.loads(self.run_one(sql)["rows"])
         self.assertEqual(row, ["9007199254740993", "1234567890123456.78", None, "2024-01-05", "2024-01-05T01:02:03",
                                "1 day, 0:00:00", "[1, 2]", "aa", None, 0.5, True, "a\nb"])
+
+    def test_clock_of_the_engine_is_that_of_the_zone(self):
+        self.addCleanup(local_time.set_time_zone, local_time.UTC)
+        sql = "SELECT to_timestamp(1700000000)::TIMESTAMP AS a, current_date = current_timestamp::DATE AS b, to_timestamp(0) AS c"
+        for zone, row in [("UTC", ["2023-11-14T22:13:20", True, "1970-01-01T00:00:00+00:00"]),
+                          ("Asia/Shanghai", ["2023-11-15T06:13:20", True, "1970-01-01T08:00:00+08:00"])]:
+            local_time.set_time_zone(zone)
+            self.assertEqual(json.loads(self.run_one(sql)["rows"]), [row])
 
     def test_columns_with_the_same_name_have_different_keys(self):
         result = self.run_one("SELECT id, id, ID FROM orders LIMIT 1")

@@ -552,12 +552,12 @@ fn prompts_that_could_not_be_rendered() {
         (
             "a\n{{ tsak }}",
             "a.md:6: the prompt uses `tsak`, which is neither a parameter nor one of \
-             `base_prompt`, `date`, `files` and `mode_prompt`",
+             `base_prompt`, `date`, `files`, `mode_prompt` and `time_zone`",
         ),
         (
             "{{ task }}\n{% for f in flies %}{{ f }}{% endfor %}{{ flies }}",
             "a.md:6: the prompt uses `flies`, which is neither a parameter nor one of \
-             `base_prompt`, `date`, `files` and `mode_prompt`",
+             `base_prompt`, `date`, `files`, `mode_prompt` and `time_zone`",
         ),
         (
             "{{ task }}\n\n{{ task | fram }}",
@@ -576,12 +576,12 @@ fn prompts_that_could_not_be_rendered() {
         (
             "{% for i in range(9) %}{{ i }}{% endfor %}",
             "a.md:5: the prompt uses `range`, which is neither a parameter nor one of \
-             `base_prompt`, `date`, `files` and `mode_prompt`",
+             `base_prompt`, `date`, `files`, `mode_prompt` and `time_zone`",
         ),
         (
             "{{ loop.index }}",
             "a.md:5: the prompt uses `loop`, which is neither a parameter nor one of \
-             `base_prompt`, `date`, `files` and `mode_prompt`",
+             `base_prompt`, `date`, `files`, `mode_prompt` and `time_zone`",
         ),
     ];
     let cases = cases.map(|(prompt, rule)| (with_prompt("", prompt), rule));
@@ -592,7 +592,7 @@ fn prompts_that_could_not_be_rendered() {
             &[(
                 crlf,
                 "a.md:9: the prompt uses `b`, which is neither a parameter nor one of \
-             `base_prompt`, `date`, `files` and `mode_prompt`",
+             `base_prompt`, `date`, `files`, `mode_prompt` and `time_zone`",
             )],
         ]
         .concat(),

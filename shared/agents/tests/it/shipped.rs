@@ -149,7 +149,7 @@ fn every_shipped_prompt_renders_with_and_without_files() {
     let all = [Language::En, Language::Zh].into_iter().flat_map(agents);
     for agent in all.filter(|agent| !agent.spec.entry) {
         let render = |files: Value, of: &Value| {
-            let mut values = json!({"files": files, "date": "2026-01-02"});
+            let mut values = json!({"files": files, "date": "2026-01-02", "time_zone": "UTC"});
             let arguments = of.as_object().cloned().unwrap_or_default();
             values.as_object_mut().unwrap().extend(arguments);
             let values = minijinja::Value::from(minijinja::value::Serde(values));

@@ -91,6 +91,7 @@ impl<P: Ports> ToolExecution<P> {
             attempt: invocation.attempt,
             interrupts: invocation.interrupts,
             language: spec.settings.language,
+            time_zone: spec.settings.time_zone,
             max_observe: spec.max_result_chars(),
             max_input_tokens: limits.map_or(0, |limits| limits.max_input_tokens),
             state: None,

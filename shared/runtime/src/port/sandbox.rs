@@ -12,6 +12,7 @@ use std::time::Duration;
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
+use djinn_core::time_zone::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -165,6 +166,9 @@ pub enum SandboxWork {
     ReadTables {
         /// The names of files of the job.
         names: Vec<FileName>,
+        /// The zone to whose clocks times with an offset from UTC are converted.
+        #[serde(default)]
+        time_zone: TimeZone,
         /// The rule of a table of the deployment, for a job with one file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<Box<TableRule>>,
@@ -179,6 +183,9 @@ pub enum SandboxWork {
         accepted: Vec<String>,
         /// The maximum time of all queries, in seconds.
         seconds: u32,
+        /// The zone of the engine's clock.
+        #[serde(default)]
+        time_zone: TimeZone,
     },
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use djinn_core::time_zone::TimeZone;
 use serde_json::Value;
 
 use super::UserKey;
@@ -10,12 +11,13 @@ use super::tool::BoxFuture;
 
 /// The tables of the deployment as a caller has them. A table that was not read lately needs a job of the sandbox.
 pub trait Tables: Send + Sync {
-    /// Returns the tables of a caller in the order of their names. A table that is not read within `wait` has the
-    /// columns that its file describes.
+    /// Returns the tables of a caller in the order of their names, with times of `time_zone`. A table that is not read
+    /// within `wait` has the columns that its file describes.
     fn list_tables<'a>(
         &'a self,
         sandbox: &'a dyn Sandbox,
         user: &'a UserKey,
+        time_zone: TimeZone,
         wait: Duration,
     ) -> BoxFuture<'a, Vec<ListedTable>>;
 
@@ -24,6 +26,7 @@ pub trait Tables: Send + Sync {
         &'a self,
         sandbox: &'a dyn Sandbox,
         user: &'a UserKey,
+        time_zone: TimeZone,
         name: &'a str,
         rows: u32,
     ) -> BoxFuture<'a, Option<Result<TablePreview, TableUnavailable>>>;
@@ -84,6 +87,7 @@ impl Tables for NoTables {
         &'a self,
         _: &'a dyn Sandbox,
         _: &'a UserKey,
+        _: TimeZone,
         _: Duration,
     ) -> BoxFuture<'a, Vec<ListedTable>> {
         Box::pin(async { Vec::new() })
@@ -93,6 +97,7 @@ impl Tables for NoTables {
         &'a self,
         _: &'a dyn Sandbox,
         _: &'a UserKey,
+        _: TimeZone,
         _: &'a str,
         _: u32,
     ) -> BoxFuture<'a, Option<Result<TablePreview, TableUnavailable>>> {

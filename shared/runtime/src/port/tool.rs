@@ -11,6 +11,7 @@ use djinn_core::agent::AgentSpec;
 use djinn_core::human::Interrupt;
 use djinn_core::id::{CallId, FileName, Path, RunId, UserId};
 use djinn_core::language::Language;
+use djinn_core::time_zone::TimeZone;
 use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec, ToolState};
 use djinn_text::masking::mask_pii;
 use serde_json::{Map, Value};
@@ -47,6 +48,8 @@ pub struct ToolContext {
     pub interrupts: u32,
     /// The language of texts for the model.
     pub language: Language,
+    /// The time zone of times in tables.
+    pub time_zone: TimeZone,
     /// The number of characters of the result that the model will see.
     pub max_observe: u32,
     /// The model's maximum input in tokens; 0 if no model is configured.

@@ -118,8 +118,8 @@ fn body_values(run: &Run, agent: &AgentSpec) -> Map<String, Value> {
     };
     let spec = run.spec();
     values.insert("files".to_owned(), json!(files));
-    let date = format_date(run.started_at_ms(), spec.settings.language);
-    values.insert("date".to_owned(), date.into());
+    values.insert("date".to_owned(), format_date(run).into());
+    values.insert("time_zone".to_owned(), spec.settings.time_zone.as_str().into());
     let base_prompt = prompt::truncate_text(&spec.base_prompt, MAX_BASE_PROMPT);
     values.insert("base_prompt".to_owned(), base_prompt.into());
     values

@@ -148,7 +148,7 @@ impl Agent {
             })
             .collect();
         let system = json!({
-            "date": "2025-01-01", "files": files, "output_style": "", "base_prompt": "",
+            "date": "2025-01-01", "time_zone": "UTC", "files": files, "output_style": "", "base_prompt": "",
         });
         let system = self.prompts.render("react/system", system);
         let next_step = self.prompts.render("react/next_step", json!({"query": question}));

@@ -13,6 +13,10 @@ settings_table! {
     LANGUAGE = Setting::choice("DJINN_LANGUAGE", &["en", "zh"])
         .with_default("en").in_file("language");
 
+    /// The time zone of the date in prompts. Times in tables are read, and shown, as its clocks show them.
+    TIME_ZONE = Setting::form("DJINN_TIME_ZONE", "an IANA time zone, such as `Asia/Shanghai`")
+        .with_default("UTC").in_file("time_zone");
+
     /// The mode of questions that name none: `react`, `plan_solve`, `router`, or a mode of the deployment.
     DEFAULT_MODE = Setting::form("DJINN_DEFAULT_MODE", "the name of a mode")
         .with_default("react").in_file("default_mode");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use djinn_agents::DescribedColumn;
 use djinn_core::id::{FileName, SessionId};
+use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::sandbox::table::{
     FileTable, QueryColumn, QueryTable, QueryText, QueryValue,
@@ -28,12 +29,14 @@ impl Tables for TableCatalog {
         &'a self,
         sandbox: &'a dyn Sandbox,
         user: &'a UserKey,
+        time_zone: TimeZone,
         wait: Duration,
     ) -> BoxFuture<'a, Vec<ListedTable>> {
         Box::pin(async move {
             let tables = self.list_tables(user);
             let listed = tables.iter().map(async |table| {
-                let read = tokio::time::timeout(wait, self.read_for_page(sandbox, user, table));
+                let read =
+                    tokio::time::timeout(wait, self.read_for_page(sandbox, user, time_zone, table));
                 let read = read.await.ok().and_then(Result::ok);
                 list_table(table, read.as_ref().map(|(table, _)| table))
             });
@@ -45,13 +48,14 @@ impl Tables for TableCatalog {
         &'a self,
         sandbox: &'a dyn Sandbox,
         user: &'a UserKey,
+        time_zone: TimeZone,
         name: &'a str,
         rows: u32,
     ) -> BoxFuture<'a, Option<Result<TablePreview, TableUnavailable>>> {
         Box::pin(async move {
             let tables = self.list_tables(user);
             let table = tables.iter().find(|table| table.file.name == name)?;
-            Some(self.read_first_rows(sandbox, user, table, rows).await)
+            Some(self.read_first_rows(sandbox, user, time_zone, table, rows).await)
         })
     }
 }
@@ -61,13 +65,15 @@ impl TableCatalog {
         &self,
         sandbox: &dyn Sandbox,
         user: &UserKey,
+        time_zone: TimeZone,
         table: &CatalogTable,
     ) -> Result<(FileTable, Vec<u8>), TableUnavailable> {
         let job = job_context(user)?;
-        let read = self.read_table(sandbox, &job, table, user).await.map_err(|error| {
-            tracing::warn!(%error, table = table.file.name, "a table was not read for a page");
-            TableUnavailable
-        })?;
+        let read =
+            self.read_table(sandbox, &job, table, user, time_zone).await.map_err(|error| {
+                tracing::warn!(%error, table = table.file.name, "a table was not read for a page");
+                TableUnavailable
+            })?;
         read.table.clone().ok_or(TableUnavailable)
     }
 
@@ -75,10 +81,11 @@ impl TableCatalog {
         &self,
         sandbox: &dyn Sandbox,
         user: &UserKey,
+        time_zone: TimeZone,
         table: &CatalogTable,
         rows: u32,
     ) -> Result<TablePreview, TableUnavailable> {
-        let (description, content) = self.read_for_page(sandbox, user, table).await?;
+        let (description, content) = self.read_for_page(sandbox, user, time_zone, table).await?;
         let parquet = FileName::new(&description.parquet).map_err(|_| TableUnavailable)?;
         let columns = description.columns.iter();
         let columns = columns
@@ -88,8 +95,13 @@ impl TableCatalog {
         let tables =
             vec![QueryTable { name, parquet: parquet.clone(), columns: columns.collect() }];
         let queries = vec![QueryText { question: String::new(), sql: sql.clone() }];
-        let work =
-            SandboxWork::Query { tables, queries, accepted: Vec::new(), seconds: MAX_SECONDS };
+        let work = SandboxWork::Query {
+            tables,
+            queries,
+            accepted: Vec::new(),
+            seconds: MAX_SECONDS,
+            time_zone,
+        };
         let files = vec![SandboxFile { name: parquet, content }];
         let job = SandboxJob { work, files, state: Vec::new() };
         let answer = sandbox.run_job(&job_context(user)?, job).await.map_err(|error| {

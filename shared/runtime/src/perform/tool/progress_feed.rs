@@ -136,6 +136,7 @@ mod tests {
             attempt: 1,
             interrupts: 0,
             language: Language::En,
+            time_zone: Default::default(),
             max_observe: 100,
             max_input_tokens: 0,
             state: None,
