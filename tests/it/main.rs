@@ -8,6 +8,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod ag_ui;
 mod agent_files;
 mod agent_plans;
 mod agents;

@@ -47,8 +47,8 @@ enum Dialect {
     Feedback,
     /// Chat Completions: an object `error`.
     ChatCompletions,
-    /// The AI SDK's chats, which show the body as it is.
-    AiSdk,
+    /// Clients of the AI SDK and of AG-UI, which show the body as it is.
+    Sentence,
     /// The MCP server: an error of JSON-RPC. The id of the request is not known.
     Mcp,
 }
@@ -66,8 +66,8 @@ impl Dialect {
             Self::Feedback
         } else if is_below("/v1/chat/") || path == "/v1/models" {
             Self::ChatCompletions
-        } else if is_below("/ai/") {
-            Self::AiSdk
+        } else if is_below("/ai/") || path == "/agui" {
+            Self::Sentence
         } else if path == "/mcp" {
             Self::Mcp
         } else {
@@ -99,7 +99,7 @@ impl Dialect {
             Self::ChatCompletions => {
                 to_json(&ChatErrorBody::new(&error(), refusal.status().as_u16()))
             }
-            Self::AiSdk => ("text/plain; charset=utf-8", failure.sentence(language)),
+            Self::Sentence => ("text/plain; charset=utf-8", failure.sentence(language)),
             Self::Mcp => {
                 let kind = match failure.code {
                     ErrorCode::InvalidJson => McpErrorKind::Parse,
@@ -136,7 +136,7 @@ pub(crate) async fn render_error<P: Ports>(
     let is_final = dialect == Dialect::ChatCompletions && !refusal.body(language).retryable;
     let words = [Some(refusal.failure.code.as_str()), refusal.field()];
     let words = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let words = HeaderValue::from_str(&words).ok().filter(|_| dialect == Dialect::AiSdk);
+    let words = HeaderValue::from_str(&words).ok().filter(|_| dialect == Dialect::Sentence);
     let error_header = words.map(|words| (ERROR, words));
     let mut parts = response.into_parts().0;
     parts.headers.remove(CONTENT_LENGTH);

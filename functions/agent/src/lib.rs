@@ -165,9 +165,10 @@ where
 /// serves only other paths.
 #[must_use]
 pub fn is_own_path(path: &str) -> bool {
-    const OWN: [&str; 14] = [
+    const OWN: [&str; 15] = [
         ".well-known",
         "AutoAgent",
+        "agui",
         "ai",
         "api",
         "data",
@@ -194,6 +195,7 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
         .route("/v1/models", get(route::list_chat_models::<P>))
         .route("/ai/chat", post(route::answer_ai_chat::<P>))
         .route("/ai/chat/{chat}/stream", get(route::resume_ai_chat::<P>))
+        .route("/agui", post(route::serve_ag_ui::<P>))
         .route("/mcp", post(route::serve_mcp::<P>))
         .route("/data/chatQuery", post(route::ask_data::<P>))
         .route("/data/allModels", get(route::list_models::<P>))

@@ -14,6 +14,7 @@ mod session;
 mod share;
 mod tool;
 
+pub(crate) use ask::ag_ui::serve_ag_ui;
 pub(crate) use ask::ai_sdk::{answer_ai_chat, resume_ai_chat};
 pub(crate) use ask::chat_completions::{complete_chat, list_chat_models};
 pub(crate) use ask::data_question::{ASK_DATA, ask_data};

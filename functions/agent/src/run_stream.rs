@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionName};
 use djinn_core::journal::Record;
+use djinn_protocol::ag_ui::AgUi;
 use djinn_protocol::ai_sdk::AiSdk;
 use djinn_protocol::chat_completions::ChatCompletions;
 use djinn_protocol::connection::{Connection, Projection};
@@ -198,7 +199,6 @@ struct ResponseStream {
 pub(crate) struct RunSubscription {
     pub(crate) key: RunKey,
     pub(crate) session: SessionKey,
-    /// The client's name of the session.
     pub(crate) session_name: SessionName,
     pub(crate) request: RequestId,
     pub(crate) protocol: StreamProtocol,
@@ -274,6 +274,9 @@ async fn serve_stream<P: Ports>(
             let options = stream.into_options(&key.run, first_record);
             Box::new(AiSdk::new(key.run.clone(), options, links, language))
         }
+        StreamProtocol::AgUi(options) => {
+            Box::new(AgUi::new(key.run.clone(), options.with_join(!is_new), links, language))
+        }
         StreamProtocol::Mcp(call, _) => {
             let words = describe_state(agent);
             Box::new(Mcp::new(call, key.run.clone(), public_session, links, words, language))
@@ -325,7 +328,6 @@ pub(crate) fn new_holder<P: Ports>(agent: &Agent<P>) -> String {
     format!("agent.{:x}.{:x}", agent.ports.clock().now_ms(), fastrand::u64(..))
 }
 
-/// Returns the deadline of this invocation.
 pub(crate) fn invocation_deadline<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Deadline {
     let Some(context) = parts.extensions.get::<lambda_http::Context>() else {
         return Deadline::none();

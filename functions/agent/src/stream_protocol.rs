@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use djinn_core::id::RunId;
+use djinn_protocol::ag_ui::AgUiOptions;
 use djinn_protocol::chat_completions::{ChatForm, ChatOptions};
 use djinn_protocol::mcp::McpServerCall;
 use serde_json::Value;
@@ -23,6 +24,8 @@ pub(crate) enum StreamProtocol {
     ChatCompletions(ChatOptions),
     /// The UI message stream of the AI SDK.
     AiSdk(AiStream),
+    /// The events of AG-UI.
+    AgUi(AgUiOptions),
     /// The events of JoyAgent's data page, as sent by `POST /data/chatQuery`.
     JoyAgentData,
     /// The call of a tool of the MCP server, with the longest wait for its result.
@@ -36,7 +39,7 @@ impl StreamProtocol {
         match self {
             // The page shows the request once more, with its form.
             Self::JoyAgent | Self::JoyAgentUi => Some(n),
-            Self::ChatCompletions(_) | Self::AiSdk(_) => Some(n.saturating_add(1)),
+            Self::ChatCompletions(_) | Self::AiSdk(_) | Self::AgUi(_) => Some(n.saturating_add(1)),
             Self::Native | Self::JoyAgentData | Self::Mcp(..) => None,
         }
     }
@@ -51,6 +54,7 @@ impl StreamProtocol {
             | Self::Native
             | Self::ChatCompletions(_)
             | Self::AiSdk(_)
+            | Self::AgUi(_)
             | Self::JoyAgentData => None,
         }
     }
@@ -69,6 +73,7 @@ impl StreamProtocol {
             | Self::JoyAgentUi
             | Self::Native
             | Self::AiSdk(_)
+            | Self::AgUi(_)
             | Self::JoyAgentData
             | Self::Mcp(..)
             | Self::ChatCompletions(_) => "text/event-stream; charset=utf-8",
@@ -82,6 +87,7 @@ impl StreamProtocol {
             Self::JoyAgent
             | Self::JoyAgentUi
             | Self::Native
+            | Self::AgUi(_)
             | Self::JoyAgentData
             | Self::Mcp(..)
             | Self::ChatCompletions(_) => HeaderMap::new(),

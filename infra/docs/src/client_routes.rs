@@ -58,6 +58,16 @@ pub(crate) fn list_client_operations() -> Vec<Operation> {
         .no_content("No run of the chat is active.")
         .errors(&[RunNotFound, RunExpired, AskerOnly, ShareEnded, TooManyStreams, TooManyUserStreams]),
         post(
+            "/agui",
+            "serveAgUi",
+            "Answers a question of a client of AG-UI, joins the run of a repeated request, or takes the responses to \
+             interrupts. Streams events. An error is a sentence as plain text.",
+        )
+        .body::<AgUiRequest>()
+        .stream()
+        .errors(QUESTION)
+        .errors(&[RequestNotFound, RequestStale, AskerOnly, ShareEnded]),
+        post(
             "/mcp",
             "serveMcp",
             "Answers a message of a client of the Model Context Protocol. The result of a tool is an event, or JSON for a \

@@ -61,6 +61,14 @@ pub struct AgUiOptions {
     pub is_resume: bool,
 }
 
+impl AgUiOptions {
+    /// Sets whether the run existed before.
+    #[must_use]
+    pub fn with_join(self, is_join: bool) -> Self {
+        Self { is_join, ..self }
+    }
+}
+
 /// The projection to the events of AG-UI.
 pub struct AgUi {
     run: RunId,

@@ -3,6 +3,7 @@
 //!
 //! An optional field may also be null, and an empty text counts as absent.
 
+mod ag_ui;
 mod ai_sdk;
 mod attachment;
 mod chat_completions;
@@ -16,6 +17,10 @@ mod run;
 mod session;
 mod value;
 
+pub use ag_ui::{
+    AgUiContent, AgUiContext, AgUiMessage, AgUiPart, AgUiProps, AgUiRequest, AgUiResponse,
+    AgUiResume, AgUiResumeStatus, AgUiSettings, AgUiSource,
+};
 pub use ai_sdk::{AiApproval, AiChatRequest, AiMessageRequest, AiPart};
 pub use attachment::{AttachmentRequest, JoyAgentFile, JoyAgentMessage};
 pub use chat_completions::{

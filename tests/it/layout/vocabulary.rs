@@ -42,6 +42,7 @@ const TERMS: &[Term] = &[
         is: |word| has_any(word, &MCP),
         home: &["shared/protocol/src/mcp", "shared/mcp/"],
     },
+    Term { what: "a word of AG-UI", is: is_ag_ui, home: &["shared/protocol/src/ag_ui"] },
 ];
 
 /// Words that no other protocol has.
@@ -72,6 +73,19 @@ const MCP: [&str; 6] = [
     "structuredContent",
 ];
 
+/// The beginnings of AG-UI's events.
+const AG_UI: [&str; 9] = [
+    "ACTIVITY_",
+    "MESSAGES_SNAPSHOT",
+    "REASONING_",
+    "RUN_ERROR",
+    "RUN_FINISHED",
+    "RUN_STARTED",
+    "STATE_",
+    "TEXT_MESSAGE_",
+    "TOOL_CALL_",
+];
+
 #[test]
 fn words_stay_at_home() {
     none(sources().iter().flat_map(strangers));
@@ -94,6 +108,12 @@ fn is_joyagent(word: &Word) -> bool {
 /// Whether a literal has any of these words.
 fn has_any(word: &Word, words: &[&str]) -> bool {
     matches!(word, Word::Literal(text) if words.iter().any(|word| text.contains(word)))
+}
+
+fn is_ag_ui(word: &Word) -> bool {
+    let begins =
+        |text: &str| AG_UI.iter().any(|word| text.trim_start_matches('"').starts_with(word));
+    matches!(word, Word::Literal(text) if begins(text))
 }
 
 fn strangers(source: &Source) -> Vec<String> {
@@ -131,5 +151,8 @@ fn a_stranger_is_noticed() {
         one(route, &format!("a word of {what}: only shared/protocol/src/"));
         none(found(&format!("shared/protocol/src/{home}"), &wire));
     }
+    let event = "const A: &str = \"RUN_FINISHED\";";
+    one(found("functions/agent/src/a.rs", event), "a word of AG-UI");
+    none(found("shared/protocol/src/ag_ui/texts.rs", event));
     none(found("functions/agent/src/a.rs", "//! tool_thought, aws_sdk_s3\nfn genai_like() {}"));
 }

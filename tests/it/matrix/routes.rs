@@ -397,6 +397,36 @@ pub(super) const ROUTES: &[Route] = &[
         ],
     ),
     (
+        "POST",
+        "/agui",
+        &[
+            case(
+                LABELS,
+                "/agui",
+                Sent::Question(
+                    r#"{"threadId": "{id}", "runId": "r", "messages": [{"id": "m", "role": "user", "content": "Mine?"}]}"#,
+                ),
+                200,
+            ),
+            case(
+                &["run"],
+                "/agui",
+                Sent::Json(
+                    r#"{"threadId": "t", "runId": "r", "messages": [], "resume": [{"interruptId": "{id}:0:t1.c1", "status": "cancelled"}]}"#,
+                ),
+                404,
+            ),
+            case(
+                SHARE,
+                "/agui",
+                Sent::Json(
+                    r#"{"threadId": "{id}", "runId": "r", "messages": [{"id": "m", "role": "user", "content": "Mine?"}]}"#,
+                ),
+                404,
+            ),
+        ],
+    ),
+    (
         "GET",
         "/ai/chat/{chat}/stream",
         &[

@@ -69,6 +69,7 @@ const ONCE: &[&str] = &[
     // Checks the end of a response.
     "idle::",
     // A response ends where the run waits for users; clients that reconnect by themselves would loop forever.
+    "ag_ui::",
     "ai_sdk::",
     "chat_clients::",
     "chat_completions::",

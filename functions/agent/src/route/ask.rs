@@ -1,5 +1,6 @@
 //! Questions: `POST /AutoAgent`, the endpoint of JoyAgent's UI, and `POST /runs`.
 
+pub(crate) mod ag_ui;
 pub(crate) mod ai_sdk;
 mod attachments;
 pub(crate) mod chat_completions;

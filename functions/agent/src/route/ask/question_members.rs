@@ -18,6 +18,8 @@ pub(super) enum FieldNames {
     ChatCompletions,
     /// The names of the AI SDK's chats.
     AiSdk,
+    /// The names of AG-UI.
+    AgUi,
     /// The names of JoyAgent's data page.
     JoyAgentData,
     /// The names of the arguments of MCP's tools.
@@ -43,6 +45,13 @@ impl FieldNames {
             (Self::AiSdk, "session_id") => "id",
             (Self::AiSdk, QUESTION | ATTACHMENTS) => "messages",
             (Self::AiSdk, name) => name,
+            (Self::AgUi, "session_id") => "threadId",
+            (Self::AgUi, QUESTION | ATTACHMENTS) => "messages",
+            (Self::AgUi, "base_prompt") => "context",
+            (Self::AgUi, "mode") => "forwardedProps.djinn.mode",
+            (Self::AgUi, "output_style") => "forwardedProps.djinn.output_style",
+            (Self::AgUi, "human_requests") => "forwardedProps.djinn.human_requests",
+            (Self::AgUi, name) => name,
             (Self::JoyAgentData, QUESTION) => "content",
             (Self::JoyAgentData, "request_id") => "traceId",
             (Self::JoyAgentData, name) => name,
@@ -62,7 +71,7 @@ impl FieldNames {
             Some("mode") => "mode",
             // Files are parts of messages.
             Some(field)
-                if matches!(self, Self::ChatCompletions | Self::AiSdk)
+                if matches!(self, Self::ChatCompletions | Self::AiSdk | Self::AgUi)
                     && field.starts_with(ATTACHMENTS) =>
             {
                 ATTACHMENTS
