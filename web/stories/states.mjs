@@ -106,7 +106,7 @@ const STATES = {
     await askMe(page, "before risky calls");
     await box(page).press("Enter");
     await page.getByText("3 requests wait for you", { exact: true }).waitFor();
-    await card(conversation(page), "write a file").first().getByRole("textbox", { name: "filename" }).fill("east-2024.md");
+    await card(conversation(page), "write a file").first().getByRole("textbox", { name: "File name" }).fill("east-2024.md");
   },
   async plan_to_approve({ page, model, system }) {
     model.on("Compare three metals", { tool: "planning", arguments: STEPS });
