@@ -1,9 +1,10 @@
 // Unmodified clients of other protocols against `cargo dev`: `node run.mjs`. The stories of OpenAI's SDKs run in Node.js
-// and in Python, those of the AI SDK with each of its transports, that of its page in Chromium, and those of MCP with
-// each of its clients.
+// and in Python, those of the AI SDK with each of its transports, that of its page in Chromium, and those of MCP and
+// AG-UI with each of their clients.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { clients as agUiClients, death as agUiDeath, stories as agUiStories } from "./ag_ui.mjs";
 import { stories as aiSdkStories } from "./ai_sdk.mjs";
 import { chatInBrowser } from "./browser.mjs";
 import { clients as mcpClients, death as mcpDeath, stories as mcpStories } from "./mcp.mjs";
@@ -65,6 +66,17 @@ for (const [name, { script, run }] of Object.entries(mcpStories)) {
   await check("MCP, Python", name, () => promisify(execFile)(MCP_PYTHON, [python, system.url, name], { timeout: 60_000 }));
   gate.open();
 }
+for (const [name, { script, run }] of Object.entries(agUiStories)) {
+  for (const [version, Agent] of Object.entries(agUiClients)) {
+    const gate = new Gate();
+    script(model, gate, version);
+    await check(`AG-UI, ${version}`, name, () => run(system.url, Agent, gate, version));
+    gate.open();
+  }
+}
+const agUiGate = new Gate();
+agUiDeath.script(model, agUiGate);
+await check("AG-UI, both", "death", () => agUiDeath.run(system.url, agUiGate, system));
 const gate = new Gate();
 mcpDeath.script(model, gate);
 await check("MCP, client 2, auto", "death", () => mcpDeath.run(system.url, mcpClients["client 2, auto"], gate, system));
