@@ -6,6 +6,7 @@ import { EMPTY_TURN, emptyConversation } from "../src/store/turns";
 import { turnOfPanel } from "../src/view/panel/turn";
 import { endOfFileLinks } from "../src/view/share/ShareDialog";
 import { End } from "../src/view/talk/End";
+import { RowView } from "../src/view/talk/RowView";
 import { formatMoment } from "../src/words/numbers";
 import { runOf, TestPage, turnWith } from "./page";
 
@@ -54,4 +55,24 @@ test("a conversation has its time of day, or its day", () => {
   expect(formatMoment(new Date(2026, 10, 28, 9, 3).getTime(), now, "en")).toBe("09:03");
   expect(formatMoment(new Date(2026, 10, 3, 9, 3).getTime(), now, "en")).toBe("Nov 3");
   expect(formatMoment(new Date(2026, 10, 3, 9, 3).getTime(), now, "zh")).toBe("11月3日");
+});
+
+test("a message that a run did not read before its end is read no more", async () => {
+  const said = { kind: "user_message" as const, key: "m", atMs: 1, by: null, text: "In euros", isRead: false };
+  const rows = [
+    { kind: "said" as const, key: "failed/m", said },
+    { kind: "pending" as const, key: "pending-1", message: { id: "1", text: "And yen", error: null, after: 0 } },
+  ];
+  for (const [status, expected, other] of [
+    ["running", "not read yet", "not read: the run had ended"],
+    ["stopped", "not read: the run had ended", "not read yet"],
+  ] as const) {
+    for (const row of rows) {
+      const page = new TestPage({ turns: [{ ...failed, status }] });
+      await page.show(<RowView row={row} onOpenLane={() => undefined} />);
+      expect(page.text).toContain(expected);
+      expect(page.text).not.toContain(other);
+      await page.close();
+    }
+  }
 });

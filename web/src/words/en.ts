@@ -141,6 +141,7 @@ export const en = {
     askAgain: "Ask again",
     readOnly: "This conversation is shared with you for reading.",
     unread: "not read yet",
+    neverRead: "not read: the run had ended",
     read: "read",
     said: (name: string) => `${name} said`,
     youSaid: "You said",

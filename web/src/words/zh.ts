@@ -135,6 +135,7 @@ export const zh: Words = {
     askAgain: "重新提问",
     readOnly: "此对话以只读方式与您共享。",
     unread: "尚未读取",
+    neverRead: "未读取：运行已结束",
     read: "已读取",
     said: (name) => `${name} 说`,
     youSaid: "您说",

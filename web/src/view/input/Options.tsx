@@ -1,6 +1,6 @@
 import { MenuButton, MenuGroup, MenuGroupLabel, MenuItemCheckbox, MenuItemRadio, MenuProvider } from "@ariakit/react";
 import { type ReactNode, useId } from "react";
-import type { Draft, HumanChoice } from "../../store/types";
+import type { HumanChoice } from "../../store/types";
 import { textIn, useWords } from "../../words";
 import menu from "../parts/menu.module.css";
 import { PopMenu } from "../parts/PopMenu";
@@ -80,14 +80,15 @@ export function ModeChoice(): ReactNode {
 const STYLES = ["none", "docs", "table", "html", "ppt"] as const;
 const OCCASIONS = ["risks", "plan", "results", "clarify"] as const;
 
-const toStyle = (value: unknown): Draft["outputStyle"] =>
+/** The forms that the page offers; other clients know more. */
+const toStyle = (value: unknown): Exclude<(typeof STYLES)[number], "none"> | null =>
   value === "docs" || value === "table" || value === "html" || value === "ppt" ? value : null;
 
 /** The form of the answer, and the occasions on which the run asks. */
 export function Options(): ReactNode {
   const words = useWords();
   const actions = useActions();
-  const style = usePage((state) => state.draft.outputStyle) ?? "none";
+  const style = usePage((state) => toStyle(state.draft.outputStyle)) ?? "none";
   const human = usePage((state) => state.draft.human);
   const chosen = OCCASIONS.filter((occasion) => human[occasion]);
   const toChoice = (value: unknown): HumanChoice => {

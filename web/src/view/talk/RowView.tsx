@@ -9,7 +9,7 @@ import text from "../markdown/markdown.module.css";
 import { ErrorBox } from "../parts/ErrorBox";
 import { RequestSlot } from "../requests/Slot";
 import { Rows } from "../rows/Rows";
-import { conversationOf, useActions, usePage } from "../store";
+import { conversationOf, isActive, newestTurn, useActions, usePage } from "../store";
 import { End } from "./End";
 import { NoteLine } from "./NoteLine";
 import { Question } from "./Question";
@@ -55,7 +55,7 @@ export const RowView = memo(function RowView({ row, onOpenLane }: RowProps): Rea
         </div>
       );
     case "said":
-      return <Said said={row.said} />;
+      return <Said said={row.said} row={row.key} />;
     case "pending":
       return <Pending message={row.message} />;
     case "request":
@@ -99,13 +99,24 @@ function Waiting({ turn }: { turn: Turn }): ReactNode {
   );
 }
 
-function Said({ said }: { said: UserMessageRow }): ReactNode {
+/** The state of an unread message: a run that has ended reads nothing more. */
+function useUnread(row: string | null): string {
   const words = useWords();
+  const isAtWork = usePage((state) => {
+    const turn = newestTurn(conversationOf(state));
+    return isActive(turn) && (row === null || row.startsWith(`${turn?.key}/`));
+  });
+  return isAtWork ? words.talk.unread : words.talk.neverRead;
+}
+
+function Said({ said, row }: { said: UserMessageRow; row: string }): ReactNode {
+  const words = useWords();
+  const unread = useUnread(row);
   return (
     <div className={styles.said}>
       <span className={styles.saidBy}>
         {said.by && said.by !== "you" ? words.talk.said(said.by) : words.talk.youSaid} ·{" "}
-        {said.isRead ? words.talk.read : words.talk.unread}
+        {said.isRead ? words.talk.read : unread}
       </span>
       <span>{said.text}</span>
     </div>
@@ -114,11 +125,12 @@ function Said({ said }: { said: UserMessageRow }): ReactNode {
 
 function Pending({ message }: { message: PendingMessage }): ReactNode {
   const words = useWords();
+  const unread = useUnread(null);
   const actions = useActions();
   return (
     <div className={styles.said}>
       <span className={styles.saidBy}>
-        {words.talk.youSaid} · {message.error ? words.talk.unsent : words.talk.unread}
+        {words.talk.youSaid} · {message.error ? words.talk.unsent : unread}
       </span>
       <span>{message.text}</span>
       {message.error ? <ErrorBox error={message.error} onRetry={() => actions.retryMessage(message.id)} /> : null}
