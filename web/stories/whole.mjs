@@ -42,8 +42,11 @@ async function allowRest(page, { show, allow, next }) {
 /** Adds a file by keyboard. */
 async function addByKeys(page, name, text) {
   await tabTo(page, page.getByRole("button", { name: "Add files" }));
-  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.keyboard.press("Enter")]);
-  await chooser.setFiles({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
+  const chosen = page.waitForEvent("filechooser");
+  // The browser hands over its chooser from the next command on, so the key follows another one.
+  await page.evaluate(() => undefined);
+  await page.keyboard.press("Enter");
+  await (await chosen).setFiles({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
   await page.getByText("238 B").waitFor();
 }
 
