@@ -29,6 +29,7 @@ try {
   await first.evaluate((element) => element.scrollIntoView({ block: "center" }));
   await page.mouse.move(0, 0);
   await page.evaluate(() => document.activeElement.blur());
+  await first.locator("button[aria-disabled=false]").first().waitFor();
   const session = await context.newCDPSession(page);
   const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });
   const picture = Buffer.from(data, "base64");

@@ -98,103 +98,107 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
           <Hidden text={state.reasoning} />
         </div>
       ) : null}
-      <fieldset className={styles.body} disabled={!isMine}>
-        {needed && isMine ? (
-          <KeyField needed={needed} isRejected={isRejected} value={typedKey} onChange={setTypedKey} onEnter={saveKey} />
-        ) : (
-          <CardBody
-            kind={kind}
-            request={request}
-            value={value}
-            onChange={(next) => setEdit({ value: next })}
-            onWrong={setIsWrong}
-            answers={edit.answers}
-            onAnswers={(answers) => setEdit({ answers })}
-          />
-        )}
-      </fieldset>
-      {progress?.error ? <ErrorBox error={progress.error} /> : null}
-      <div ref={foot} className={styles.foot}>
-        <Facts state={state} kind={kind} isMine={isMine} />
-        {!isMine ? (
-          <p className={styles.note}>{words.requests.notYours(asker)}</p>
-        ) : isSaying && labels.say ? (
-          <div className={styles.say}>
-            <textarea
-              className={parts.field}
-              aria-label={words.requests.sayLabel}
-              value={said}
-              rows={3}
-              autoFocus
-              onChange={(event) => setSaid(event.target.value)}
-            />
+      <div className={styles.rest}>
+        <div className={styles.content}>
+          <fieldset className={styles.body} disabled={!isMine}>
+            {needed && isMine ? (
+              <KeyField needed={needed} isRejected={isRejected} value={typedKey} onChange={setTypedKey} onEnter={saveKey} />
+            ) : (
+              <CardBody
+                kind={kind}
+                request={request}
+                value={value}
+                onChange={(next) => setEdit({ value: next })}
+                onWrong={setIsWrong}
+                answers={edit.answers}
+                onAnswers={(answers) => setEdit({ answers })}
+              />
+            )}
+          </fieldset>
+          {progress?.error ? <ErrorBox error={progress.error} /> : null}
+        </div>
+        <div ref={foot} className={styles.foot}>
+          <Facts state={state} kind={kind} isMine={isMine} />
+          {!isMine ? (
+            <p className={styles.note}>{words.requests.notYours(asker)}</p>
+          ) : isSaying && labels.say ? (
+            <div className={styles.say}>
+              <textarea
+                className={parts.field}
+                aria-label={words.requests.sayLabel}
+                value={said}
+                rows={3}
+                autoFocus
+                onChange={(event) => setSaid(event.target.value)}
+              />
+              <div className={styles.acts}>
+                <button
+                  type="button"
+                  className={`${parts.button} ${parts.go}`}
+                  disabled={!said.trim() || isSending}
+                  aria-disabled={!looksArmed}
+                  onClick={() => decide({ kind: "say", text: said.trim() })}
+                >
+                  {words.requests.saySend}
+                </button>
+                <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => setIsSaying(false)}>
+                  {words.page.back}
+                </button>
+              </div>
+            </div>
+          ) : (
             <div className={styles.acts}>
               <button
                 type="button"
                 className={`${parts.button} ${parts.go}`}
-                disabled={!said.trim() || isSending}
+                disabled={go.isOff || isSending}
                 aria-disabled={!looksArmed}
-                onClick={() => decide({ kind: "say", text: said.trim() })}
+                onClick={go.act}
               >
-                {words.requests.saySend}
+                {isSending ? words.requests.sending : go.label}
               </button>
-              <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => setIsSaying(false)}>
-                {words.page.back}
-              </button>
-            </div>
-          </div>
-        ) : (
-          <div className={styles.acts}>
-            <button
-              type="button"
-              className={`${parts.button} ${parts.go}`}
-              disabled={go.isOff || isSending}
-              aria-disabled={!looksArmed}
-              onClick={go.act}
-            >
-              {isSending ? words.requests.sending : go.label}
-            </button>
-            {needed ? (
+              {needed ? (
+                <button
+                  type="button"
+                  className={parts.button}
+                  disabled={isSending}
+                  aria-disabled={!looksArmed}
+                  onClick={() => decide({ kind: "confirm" })}
+                >
+                  {words.requests.keyIsSet}
+                </button>
+              ) : null}
               <button
                 type="button"
                 className={parts.button}
                 disabled={isSending}
                 aria-disabled={!looksArmed}
-                onClick={() => decide({ kind: "confirm" })}
+                onClick={() => decide({ kind: "skip" })}
               >
-                {words.requests.keyIsSet}
+                {labels.skip}
               </button>
-            ) : null}
-            <button
-              type="button"
-              className={parts.button}
-              disabled={isSending}
-              aria-disabled={!looksArmed}
-              onClick={() => decide({ kind: "skip" })}
-            >
-              {labels.skip}
-            </button>
-            {labels.say ? (
+              {labels.say ? (
+                <button
+                  type="button"
+                  className={`${parts.button} ${parts.plain}`}
+                  disabled={isSending}
+                  aria-disabled={!looksArmed}
+                  onClick={() => isArmed() && setIsSaying(true)}
+                >
+                  {labels.say}
+                </button>
+              ) : null}
               <button
                 type="button"
                 className={`${parts.button} ${parts.plain}`}
-                disabled={isSending}
                 aria-disabled={!looksArmed}
-                onClick={() => isArmed() && setIsSaying(true)}
+                onClick={stop}
               >
-                {labels.say}
+                {words.requests.stopAll}
               </button>
-            ) : null}
-            <button
-              type="button"
-              className={`${parts.button} ${parts.plain}`}
-              aria-disabled={!looksArmed}
-              onClick={stop}
-            >
-              {words.requests.stopAll}
-            </button>
-          </div>
-        )}
+            </div>
+          )}
+        </div>
       </div>
     </section>
   );
