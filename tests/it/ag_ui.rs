@@ -181,7 +181,7 @@ async fn paused(world: &World) -> (Vec<Value>, Value) {
     (open, json!([user("Note it."), message]))
 }
 
-fn response(interrupt: &Value, payload: Value) -> Value {
+fn response(interrupt: &Value, payload: &Value) -> Value {
     json!({"interruptId": interrupt["id"], "status": "resolved", "payload": payload})
 }
 
@@ -197,7 +197,7 @@ async fn responses_change_skip_and_answer_calls_and_the_others_stay_pending() {
     let (open, messages) = paused(&world).await;
     let changed = json!({"command": "upload", "filename": "a.md", "content": "8"});
     let partly = [
-        response(&open[0], json!({"answer": "modify", "arguments": changed, "comment": "Less."})),
+        response(&open[0], &json!({"answer": "modify", "arguments": changed, "comment": "Less."})),
         json!({"interruptId": open[1]["id"], "status": "cancelled"}),
     ];
     let sent = events(&ask(&world, &resume("r2", &messages, &partly)).await);
@@ -205,7 +205,7 @@ async fn responses_change_skip_and_answer_calls_and_the_others_stay_pending() {
     let left = interrupts(&sent);
     assert_eq!((left.len(), &left[0]["toolCallId"]), (1, &open[2]["toolCallId"]));
 
-    let rest = [response(&left[0], json!({"answer": "Use ink."}))];
+    let rest = [response(&left[0], &json!({"answer": "Use ink."}))];
     let request = resume("r3", &messages, &rest);
     let answer = ask(&world, &request).await;
     let sent = events(&answer);
@@ -231,12 +231,12 @@ async fn a_response_that_is_no_longer_awaited_does_not_hide_a_new_question() {
     let world = approving_world().await;
     let (open, mut messages) = paused(&world).await;
     let all: Vec<Value> =
-        open.iter().map(|interrupt| response(interrupt, json!({"answer": "confirm"}))).collect();
+        open.iter().map(|interrupt| response(interrupt, &json!({"answer": "confirm"}))).collect();
     messages.as_array_mut().unwrap().push(user("And now?"));
     // While the run waits, the question would be lost.
     let refused = ask(&world, &resume("r2", &messages, &all)).await;
     assert_eq!(refused.header("djinn-error"), "invalid_field messages");
-    let stop = [response(&open[0], json!({"answer": "stop"}))];
+    let stop = [response(&open[0], &json!({"answer": "stop"}))];
     let last = messages.as_array_mut().unwrap().pop();
     let stopped = events(&ask(&world, &resume("r3", &messages, &stop)).await);
     assert_eq!(stopped.last().unwrap()["result"]["status"], "stopped");
@@ -267,11 +267,11 @@ async fn an_interrupt_that_is_not_the_callers_does_not_exist() {
         assert_eq!(refused.header("djinn-error"), "request_not_found resume[0].interruptId");
     }
     // An interrupt of another thread, and arguments that the tool does not know.
-    let mut other = resume("r2", &messages, &[response(&open[0], confirm)]);
+    let mut other = resume("r2", &messages, &[response(&open[0], &confirm)]);
     other["threadId"] = json!("c3");
     assert_eq!(ask(&world, &other).await.status, 404);
     let wrong = json!({"answer": "modify", "arguments": {"colour": "red"}});
-    let refused = ask(&world, &resume("r2", &messages, &[response(&open[0], wrong)])).await;
+    let refused = ask(&world, &resume("r2", &messages, &[response(&open[0], &wrong)])).await;
     assert_eq!(refused.status, 400, "{}", refused.text);
     assert_eq!(refused.header("djinn-error"), "invalid_field resume[0].payload.arguments");
     assert_eq!(world.model.requests().len(), 1);
@@ -293,7 +293,7 @@ async fn a_question_to_the_user_is_an_interrupt_whose_answer_is_words() {
     let open = interrupts(&sent);
     assert_eq!(open[0]["reason"], "input_required");
     assert!(open[0]["message"].as_str().unwrap().contains("Which year?"));
-    let answer = [response(&open[0], json!({"answer": "2024"}))];
+    let answer = [response(&open[0], &json!({"answer": "2024"}))];
     let sent = events(&ask(&world, &resume("r2", &messages, &answer)).await);
     assert_eq!(text(&sent), "Nine.");
 }

@@ -8,7 +8,7 @@ use crate::operation::{OWN_RUN, Operation, QUESTION, get, post};
 
 /// Returns the operations of other protocols.
 pub(crate) fn list_client_operations() -> Vec<Operation> {
-    vec![
+    let mut operations = vec![
         post("/AutoAgent", "askJoyAgent", "Asks a question in JoyAgent's raw protocol.")
             .body::<JoyAgentRequest>()
             .stream()
@@ -93,6 +93,14 @@ pub(crate) fn list_client_operations() -> Vec<Operation> {
         )
         .without_caller()
         .json::<ProtectedResourceBody<'_>>(200, "The issuer."),
+    ];
+    operations.extend(list_data_operations());
+    operations
+}
+
+/// Returns the operations of JoyAgent's data page.
+fn list_data_operations() -> Vec<Operation> {
+    vec![
         post(
             "/data/chatQuery",
             "askData",
