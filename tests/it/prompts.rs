@@ -159,6 +159,7 @@ fn values(row: &Row, text: &str, items: usize) -> Value {
         "files",
         "history",
         "links",
+        "others",
         "problems",
         "queries",
         "reports",

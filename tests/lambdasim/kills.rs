@@ -75,14 +75,14 @@ enum Lease {
 #[ignore = "needs the worker: cargo verify --only kills"]
 async fn a_react_run_loses_and_doubles_nothing_whenever_it_is_killed() {
     let (story, lease) = (Story::marks(PACE), Lease::Lapses);
-    Sweep { name: "kills-react", story, share: 2, lease, plan: Plan::to_kill }.run().await;
+    Sweep { name: "kills-react", story, share: 3, lease, plan: Plan::to_kill }.run().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the worker: cargo verify --only kills"]
 async fn a_plan_loses_and_doubles_nothing_whenever_it_is_killed() {
     let (story, lease) = (Story::marked_plan(PACE), Lease::Lapses);
-    Sweep { name: "kills-plan", story, share: 2, lease, plan: Plan::to_kill }.run().await;
+    Sweep { name: "kills-plan", story, share: 3, lease, plan: Plan::to_kill }.run().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

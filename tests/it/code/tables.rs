@@ -153,7 +153,7 @@ async fn table_of_the_deployment_has_no_hidden_columns_and_no_rows_of_others() {
     let expected = json!([["you", "West", 5, "2024-01-06"], ["you", "East", 10, "2024-01-05"]]);
     assert_eq!(rows, &expected);
     let requests = world.model.requests();
-    let text = requests[0].text();
+    let text = format!("{}\n{}", requests[0].system(), requests[0].text());
     for words in [
         "# sales (Sales of the shop)",
         "The year ends in June.",

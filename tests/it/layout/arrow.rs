@@ -171,7 +171,11 @@ const PURE: [(&str, &[&str]); 8] = [
         "djinn-outside",
         &["base64", "percent-encoding", "serde", "serde_json", "thiserror", "toml", "url"],
     ),
-    ("djinn-core", &["icu_normalizer", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
+    (
+        "djinn-core",
+        // The rules of time zones; it reads no file.
+        &["icu_normalizer", "jiff-core", "schemars", "serde", "serde_json", "sha2", "thiserror"],
+    ),
     ("djinn-protocol", &["schemars", "serde", "serde_json", "thiserror"]),
 ];
 

@@ -37,6 +37,7 @@ const OTHER_VERSIONS: &[i64] = &[
     libc::SYS_nanosleep, libc::SYS_getrlimit, libc::SYS_setrlimit, libc::SYS_gettimeofday, libc::SYS_set_tid_address,
     libc::SYS_clock_getres, libc::SYS_fadvise64, libc::SYS_fchdir, libc::SYS_fstatfs,
     #[cfg(target_arch = "x86_64")] libc::SYS_open,
+    #[cfg(target_arch = "x86_64")] libc::SYS_stat,
     #[cfg(target_arch = "x86_64")] libc::SYS_lstat,
     // Answered in the memory of the process, where the kernel can do so.
     libc::SYS_clock_gettime,

@@ -157,7 +157,7 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"judge": "a"}})),
-        "roles.judge is not a role; there are react, summary, planner, executor, compactor, employees, report, search, code, data, router, critic, second, analysis"
+        "roles.judge is not a role; there are react, summary, planner, executor, compactor, employees, report, search, code, data, analysis, router, critic, second"
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"react": 1}})),
@@ -180,14 +180,14 @@ fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
         Role::ALL.iter().map(name).collect::<Vec<_>>().join(" ")
     };
     // In the order react, summary, planner, executor, compactor, employees, report, search, code, data,
-    // router, critic, second.
-    assert_eq!(fallbacks(json!({}), json!({})), "- - - - - - - - - - - - -");
-    assert_eq!(fallbacks(json!({}), json!("b")), "b b b b b b b b b b b b -");
-    assert_eq!(fallbacks(json!({"planner": "b"}), json!("b")), "b b - b b b b b b b b b -");
+    // analysis, router, critic, second.
+    assert_eq!(fallbacks(json!({}), json!({})), "- - - - - - - - - - - - - -");
+    assert_eq!(fallbacks(json!({}), json!("b")), "b b b b b b b b b b b b b -");
+    assert_eq!(fallbacks(json!({"planner": "b"}), json!("b")), "b b - b b b b b b b b b b -");
     let own = json!({"react": "b", "summary": "c", "executor": "b", "employees": "c"});
-    assert_eq!(fallbacks(json!({}), own), "b c - b c c b b b b b b -");
-    assert_eq!(fallbacks(json!({"second": "b"}), json!("c")), "c c c c c c c c c c c c c");
-    assert_eq!(fallbacks(json!({"second": "b"}), json!("b")), "b b b b b b b b b b b b -");
+    assert_eq!(fallbacks(json!({}), own), "b c - b c c b b b b b b b -");
+    assert_eq!(fallbacks(json!({"second": "b"}), json!("c")), "c c c c c c c c c c c c c c");
+    assert_eq!(fallbacks(json!({"second": "b"}), json!("b")), "b b b b b b b b b b b b b -");
     // It would stand in for itself.
     let served = (json!({"compactor": "c"}), json!({"summary": "c"}));
     assert_eq!(fallbacks(served.0, served.1), "- c - - - - - - - - - - -");
@@ -216,7 +216,7 @@ fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
             json!({}),
             json!({"judge": "b"}),
             "fallback.judge is not a role; there are react, summary, planner, executor, compactor, \
-             employees, report, search, code, data, router, critic, second, analysis",
+             employees, report, search, code, data, analysis, router, critic, second",
         ),
     ] {
         assert_eq!(wrong(roles, fallback), problem);

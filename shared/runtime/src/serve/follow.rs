@@ -173,7 +173,10 @@ impl<P: Ports> Follower<'_, P> {
             Some(meta) if is_idle(&ports, key, &meta, now_ms).await? => {
                 let ends_at_ms = self.started_ms.saturating_add(to_millis(MIN_STREAM));
                 ports.clock().sleep_until(ends_at_ms).await;
-                self.client.hand_over_for(Some(PAUSED), ports.clock().now_ms());
+                // The pause may be newer than the last read, and the client needs its requests.
+                if self.catch_up().await? {
+                    self.client.hand_over_for(Some(PAUSED), ports.clock().now_ms());
+                }
                 Ok(None)
             }
             Some(meta)

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
+use djinn_core::human::HumanSettings;
 use djinn_core::settings::RunSettings;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::live::LiveLog as _;
 use djinn_runtime::port::tool::Toolbox;
+use djinn_testkit::ledger::Ledger;
 use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{StoryLine, StoryModel};
+use serde_json::json;
 
+use crate::story;
 use crate::viewer::{events, sent};
 
 /// The time that each request to the store takes, as on AWS.
@@ -86,5 +90,50 @@ async fn mailbox_is_read_more_often_only_while_text_is_written_that_a_viewer_wou
     for (case, (reads, renewals), most) in rows {
         assert!((most - 2..=most).contains(&reads), "{case}: {reads} reads");
         assert!((11..=12).contains(&renewals), "{case}: {renewals} renewals");
+    }
+}
+
+/// The time until the run below asks its user.
+const ASKS_AFTER: Duration = Duration::from_secs(2);
+
+/// The time of a read of the journal, so that a run can ask and pause meanwhile.
+const SLOW_READ: Duration = Duration::from_millis(200);
+
+/// A run whose call needs approval, a viewer who joins at this moment, and the viewer's frames.
+async fn frames_of_a_pause(joins_after: Duration) -> Vec<(i64, String)> {
+    let points = Points::new();
+    let line = StoryLine::say("I send it.").with_latency(ASKS_AFTER);
+    let line = line.with_call("send", json!({"to": "all"}));
+    let model = StoryModel::new([("t1", line)], points.clone());
+    let tools = story::tools(&Ledger::default(), &points);
+    let mut sim = Sim::new(model, tools, points);
+    sim.ports.store.before_each(|op| {
+        let is_read = op.kind == OpKind::Read;
+        let takes = if is_read { SLOW_READ } else { ROUND_TRIP };
+        async move { StoreFault::Late(takes) }
+    });
+    let human = HumanSettings {
+        enabled: true,
+        require: ["send"].map(str::to_owned).into(),
+        timeout_s: 0,
+        ..HumanSettings::default()
+    };
+    let question = sim.make_question(RunSettings { human, ..RunSettings::default() });
+    sim.ask_question(question.clone());
+    sim.pass_time(joins_after).await;
+    sim.ask_question(question);
+    sim.pass_time(Duration::from_secs(30)).await;
+    sent(&sim.clients[1])
+}
+
+/// The records before a pause may be written after a viewer's last read of the journal.
+#[tokio::test(start_paused = true)]
+async fn response_that_ends_with_a_pause_has_shown_the_request() {
+    for nth in 0..100 {
+        let joins_after = Duration::from_millis(200 + 20 * nth);
+        let frames = frames_of_a_pause(joins_after).await;
+        let shown = events(&frames, "human.requested").len();
+        let ends = events(&frames, "run.handed_over").len();
+        assert_eq!((shown, ends), (1, 1), "joined after {joins_after:?}: {frames:#?}");
     }
 }

@@ -17,6 +17,7 @@ fn files() -> AgentFiles {
     let tools = [
         "cite",
         "collect",
+        "cite_queries",
         "file_tool",
         "find_tables",
         "look",

@@ -195,7 +195,7 @@ impl AvailableTools {
     /// Returns the specs for a turn of this run. An agent, and the steps of an agent's plan, are offered the
     /// tools named by the agent's file. [`ALL_TOOLS`] in the file adds the tools of any other run: all tools,
     /// except agents that the deployment does not offer, and tools only for agents. For a question about the
-    /// analysis of tables, these are the tools in [`ANALYSIS_TOOLS`] and those of sources.
+    /// analysis of tables, these are the tools in `ANALYSIS_TOOLS` and those of sources.
     #[must_use]
     pub fn specs_for(&self, run: &RunSpec) -> Vec<ToolSpec> {
         let of_plan = run.child.as_ref().and_then(|child| child.tools.as_ref());
