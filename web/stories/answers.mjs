@@ -187,7 +187,7 @@ export const ANSWERS = {
     assert.equal(status, 204);
     await page.reload();
     await conversation(page).getByText("session_not_found").waitFor();
-    assert.equal(await page.getByRole("textbox", { name: "Your question" }).count(), 0);
+    await page.getByRole("textbox", { name: "Your question" }).waitFor({ state: "detached" });
     await conversation(page).getByRole("button", { name: "New question" }).click();
     await page.getByRole("textbox", { name: "Your question" }).waitFor();
   },
