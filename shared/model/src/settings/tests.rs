@@ -190,7 +190,7 @@ fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
     assert_eq!(fallbacks(json!({"second": "b"}), json!("b")), "b b b b b b b b b b b b b -");
     // It would stand in for itself.
     let served = (json!({"compactor": "c"}), json!({"summary": "c"}));
-    assert_eq!(fallbacks(served.0, served.1), "- c - - - - - - - - - - -");
+    assert_eq!(fallbacks(served.0, served.1), "- c - - - - - - - - - - - -");
 
     let wrong = |roles: Value, fallback: Value| read(roles, fallback).unwrap_err();
     for (roles, fallback, problem) in [
