@@ -14,11 +14,11 @@ const PICTURE: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAY
 /// The requests of a program.
 struct Program {
     requests: Value,
-    /// Whether the program names the chat.
+    /// True if the program names the chat.
     has_session: bool,
 }
 
-/// What a program reads of a stream.
+/// The parts of a stream that a program reads.
 #[derive(Debug, Default)]
 struct ReadAnswer {
     content: String,

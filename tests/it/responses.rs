@@ -314,7 +314,7 @@ impl<'a> Paused<'a> {
         Some(("/ai/chat".to_owned(), json!({"id": self.session, "messages": [message]})))
     }
 
-    /// What the journal has about the request. There is one response at last, whatever happened before.
+    /// Returns the journal's response to the request. There is one at last, whatever happened before.
     async fn resolution(&self) -> ResponseRecord {
         let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(&self.run).unwrap());
         let read = async {
@@ -368,7 +368,7 @@ async fn fate(world: &World, kind: Kind, route: Route, name: &str) -> char {
     if is_busy { '!' } else { '-' }
 }
 
-/// What becomes of a response to this kind of request by each route, in the order of the table.
+/// The outcome of a response to this kind of request by each route, in the order of the table.
 async fn fates(kind: Kind) -> Vec<char> {
     let world = kind.world().await;
     let names: Vec<String> = (0..TABLE.len()).map(|nth| format!("c{nth:02}")).collect();

@@ -105,7 +105,7 @@ fn is_joyagent(word: &Word) -> bool {
     has_any(word, &JOYAGENT)
 }
 
-/// Whether a literal has any of these words.
+/// Returns true if a literal has any of these words.
 fn has_any(word: &Word, words: &[&str]) -> bool {
     matches!(word, Word::Literal(text) if words.iter().any(|word| text.contains(word)))
 }

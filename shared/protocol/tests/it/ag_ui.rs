@@ -109,7 +109,7 @@ impl Order {
     }
 }
 
-/// What the client keeps between its requests, as `defaultApplyEvents` builds it.
+/// The state of the client between its requests, as `defaultApplyEvents` builds it.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Client {
     messages: Vec<Value>,

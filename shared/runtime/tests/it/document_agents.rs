@@ -129,7 +129,7 @@ fn sim(points: Points) -> Sim {
     sim
 }
 
-/// What there is in the end: the ids of all entries, and the files with their texts.
+/// The end state: the ids of all entries, and the files with their texts.
 async fn run(sim: &mut Sim) -> (BTreeSet<String>, BTreeMap<String, String>) {
     let question = ask_with_file(sim).await;
     let entries = sim.run_to_end(&question).await.unwrap();

@@ -103,7 +103,7 @@ fn sim(points: Points) -> Sim {
     sim
 }
 
-/// What there is in the end: the ids of all entries, and the files with their texts.
+/// The end state: the ids of all entries, and the files with their texts.
 async fn run(sim: &mut Sim) -> (BTreeSet<String>, BTreeMap<String, String>) {
     let question = sim.make_question(RunSettings::default());
     let entries = sim.run_to_end(&question).await.unwrap();

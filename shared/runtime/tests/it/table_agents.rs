@@ -137,7 +137,7 @@ fn with_tool(tools: Toolbox, tool: impl TypedTool + 'static) -> Toolbox {
     tools.with_tool(ToolAdapter::new(tool))
 }
 
-/// What there is in the end: the ids of all entries, and the files with their texts.
+/// The end state: the ids of all entries, and the files with their texts.
 async fn run(sim: &mut Sim) -> (BTreeSet<String>, BTreeMap<String, String>) {
     let question = sim.make_question(RunSettings::default());
     let session = question.session_key();

@@ -14,7 +14,7 @@ const ANALYSIS_AGENT: &str = "data_analysis";
 /// The call before the agent's first turn, whose result follows the task as a message of the user.
 const FIND_TABLES: &str = "find_tables";
 
-/// What follows an agent's name in our prompt `plan/system`, in both languages.
+/// The colon after an agent's name in our prompt `plan/system`, in both languages.
 const COLONS: [&str; 2] = [": ", "："];
 
 /// A known task.
@@ -23,9 +23,9 @@ struct KnownAnalysis {
     words: &'static [&'static str],
     step: &'static str,
     title: &'static str,
-    /// What the planner says before its plan, and at its end.
+    /// The planner's words before its plan, and at its end.
     notices: [&'static str; 2],
-    /// What the agent says before its queries.
+    /// The agent's words before its queries.
     say: &'static str,
     queries: &'static [KnownQuery],
 }

@@ -9,7 +9,7 @@ const SETTLING = 1_000;
 /** The most pixels above the view where rows may be in the document. */
 const ABOVE = 1_200;
 
-/** What shows that the reader scrolls, or is about to. */
+/** The events of a reader who scrolls, or is about to. */
 const INTENTS = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
 
 interface Place {
