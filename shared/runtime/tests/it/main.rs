@@ -14,6 +14,7 @@
 mod account;
 mod asleep;
 mod awake_time;
+mod budget;
 mod closing;
 mod compacting;
 mod crash;
