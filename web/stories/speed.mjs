@@ -1,4 +1,4 @@
-// Measures the page in Chromium: `node speed.mjs`. Times depend on the machine and its load, so no check uses them.
+// Measures the page in Chromium: `node speed.mjs [NAME]`. Times depend on the machine and its load, so no check uses them.
 //
 // A server between the browser and `cargo dev` answers for one session, whose run it makes up.
 
@@ -316,9 +316,14 @@ const system = await System.start({});
 const between = await Between.start(system);
 console.log(`${cpus().length} processors, load ${loadavg().map((load) => load.toFixed(1)).join(" ")}, Chromium ${browser.version()}`);
 console.log(`the stream of 10 000 entries: ${longRun().length} bytes, ${gzipSync(longRun()).length} compressed`);
-for (const measure of [() => firstLoad(browser, system), () => deltas(browser, between), () => longConversation(browser, between), () => busyConversation(browser, between), () => longAnswer(browser, between)]) {
-  await measure();
-}
+const measures = {
+  firstLoad: () => firstLoad(browser, system),
+  deltas: () => deltas(browser, between),
+  longConversation: () => longConversation(browser, between),
+  busyConversation: () => busyConversation(browser, between),
+  longAnswer: () => longAnswer(browser, between),
+};
+for (const [name, measure] of Object.entries(measures)) if (name.includes(process.argv[2] ?? "")) await measure();
 console.log(`load ${loadavg().map((load) => load.toFixed(1)).join(" ")}`);
 await browser.close();
 between.close();

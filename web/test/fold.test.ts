@@ -11,6 +11,7 @@ import type { Frame } from "../src/wire/sse";
 import { readStream, STREAMS } from "./streams";
 
 const fold = (events: readonly StreamEvent[]): Run => foldEvents(emptyRun("run"), events);
+const usage: Usage = { input_tokens: 3, output_tokens: 2, cached_tokens: 1, took_ms: 5 };
 const events = (frames: readonly Frame[]): StreamEvent[] => frames.map((frame) => frame.event);
 
 /** The state as a viewer sees it after the end: without the progress of calls that have ended. */
@@ -39,6 +40,16 @@ describe("streams of real runs", () => {
     expect(visible(fold(kept))).toEqual(whole);
     expect(visible(fold([...kept, ...others]))).toEqual(whole);
     expect(visible(fold([...all, ...all]))).toEqual(whole);
+  });
+
+  it.each(STREAMS)("%s changes no earlier state", async (name) => {
+    const all = events(await readStream(name));
+    for (let cut = 0; cut < all.length; cut += 20) {
+      const before = fold(all.slice(0, cut));
+      const copy = structuredClone(before);
+      foldEvents(before, all.slice(cut));
+      expect(before).toEqual(copy);
+    }
   });
 
   it.each(STREAMS)("%s is read alike in chunks of any size", async (name) => {
@@ -95,9 +106,24 @@ describe("streams of real runs", () => {
   });
 });
 
+it("a message of a user is read by the first turn that begins after it", () => {
+  const said = (id: string, at_ms: number): StreamEvent => ({
+    kind: "entry",
+    entry: { id, at_ms, type: "user_message.added", text: id },
+  });
+  const turn = (message: string, at_ms: number, took_ms: number): StreamEvent => ({
+    kind: "entry",
+    entry: { id: message, at_ms, type: "message.completed", message, text: "x", usage: { ...usage, took_ms } },
+  });
+  const unread = (run: Run): string[] =>
+    (run.lanes.get("")?.rows ?? []).flatMap((row) => (row.kind === "user_message" && !row.isRead ? [row.key] : []));
+  const first = fold([said("m1", 10), said("m2", 20), turn("t1", 25, 10)]);
+  expect(unread(first)).toEqual(["m2"]);
+  expect(unread(foldEvents(first, [said("m3", 30), turn("t2", 40, 5)]))).toEqual([]);
+});
+
 // Generated runs.
 
-const usage: Usage = { input_tokens: 3, output_tokens: 2, cached_tokens: 1, took_ms: 5 };
 const text = fc.string({ unit: "grapheme", maxLength: 30 });
 
 /** The model's messages of one lane: texts, each with failed attempts before. */

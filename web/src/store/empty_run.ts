@@ -45,6 +45,7 @@ export function newLane(path: Path, parent: Path | null, atMs: number): Lane {
     usage: NO_USAGE,
     spent: null,
     delayedUntilMs: null,
+    unread: [],
     resets: new Map(),
   };
 }

@@ -32,7 +32,7 @@ export function addSchemas(run: Run, schemas: ReadonlyMap<string, unknown>): Run
 /** One batch of events. Copies each changed part once, at its first change. */
 class Fold {
   run: Run;
-  /** Maps and rows that belong to this batch, and may be changed in place. */
+  /** The run, lanes, maps and rows that belong to this batch, and may be changed in place. */
   readonly #owned = new WeakSet<object>();
 
   constructor(run: Run) {
@@ -47,7 +47,7 @@ class Fold {
     if (this.run.seen.has(entry.id)) return;
     const seen = this.#own(this.run.seen, (set) => new Set(set)) as Set<string>;
     seen.add(entry.id);
-    this.run = { ...this.run, seen, lastEventAtMs: Math.max(this.run.lastEventAtMs, entry.at_ms) };
+    this.#change({ seen, lastEventAtMs: Math.max(this.run.lastEventAtMs, entry.at_ms) });
     this.#entry(entry);
   }
 
@@ -58,12 +58,18 @@ class Fold {
     return own;
   }
 
+  #change(change: Partial<Run>): void {
+    this.run = this.#own(this.run, (run) => ({ ...run }));
+    Object.assign(this.run, change);
+  }
+
   /** Changes a lane; a lane of an unknown path is created. */
   #lane(path: Path, atMs: number, change: (lane: Lane) => Partial<Lane>): void {
     const lanes = this.#own(this.run.lanes, (map) => new Map(map)) as Map<Path, Lane>;
-    const lane = lanes.get(path) ?? newLane(path, parentPath(path), atMs);
-    lanes.set(path, { ...lane, ...change(lane) });
-    this.run = { ...this.run, lanes };
+    const known = lanes.get(path) ?? newLane(path, parentPath(path), atMs);
+    const lane = this.#own(known, (lane) => ({ ...lane }));
+    lanes.set(path, Object.assign(lane, change(lane)));
+    this.#change({ lanes });
   }
 
   #addRow(path: Path, atMs: number, row: Row, change: (lane: Lane) => Partial<Lane> = () => ({})): void {
@@ -135,8 +141,7 @@ class Fold {
     const atMs = entry.at_ms;
     switch (entry.type) {
       case "run.started":
-        this.run = {
-          ...this.run,
+        this.#change({
           session: entry.session,
           question: entry.question,
           attachments: entry.attachments ?? [],
@@ -144,7 +149,7 @@ class Fold {
           outputStyle: entry.output_style ?? null,
           warnings: entry.warnings ?? [],
           startedAtMs: atMs,
-        };
+        });
         return this.#lane("", atMs, () => ({ startedAtMs: atMs }));
       case "run.resumed":
         // The pieces of unfinished messages are sent anew, in all lanes.
@@ -211,7 +216,7 @@ class Fold {
       case "employees.named":
         return this.#lane(path, atMs, (lane) => ({ usage: addUsage(lane.usage, entry.usage) }));
       case "plan.changed":
-        if (path === "") this.run = { ...this.run, plan: entry.plan };
+        if (path === "") this.#change({ plan: entry.plan });
         return;
       case "step.changed":
         return this.#step(path, entry);
@@ -229,7 +234,9 @@ class Fold {
         return this.#childEnded(entry);
       case "user_message.added": {
         const row = { kind: "user_message", key: entry.id, atMs, by: entry.by ?? null, text: entry.text } as const;
-        return this.#addRow(path, atMs, { ...row, isRead: false });
+        return this.#addRow(path, atMs, { ...row, isRead: false }, (lane) => ({
+          unread: [...lane.unread, { key: entry.id, atMs }],
+        }));
       }
       case "human.requested":
         return this.#requested(entry);
@@ -265,10 +272,12 @@ class Fold {
     }));
     // The model's call has read all messages from before its start.
     const readAtMs = entry.at_ms - entry.usage.took_ms;
-    const isNewlyRead = (row: Row) => row.kind === "user_message" && !row.isRead && row.atMs <= readAtMs;
-    if (!this.run.lanes.get(path)?.rows.some(isNewlyRead)) return;
+    const unread = this.run.lanes.get(path)?.unread ?? [];
+    const newlyRead = new Set(unread.filter(({ atMs }) => atMs <= readAtMs).map(({ key }) => key));
+    if (newlyRead.size === 0) return;
     this.#lane(path, entry.at_ms, (lane) => ({
-      rows: lane.rows.map((row) => (isNewlyRead(row) ? ({ ...row, isRead: true } as Row) : row)),
+      rows: lane.rows.map((row) => (newlyRead.has(row.key) ? ({ ...row, isRead: true } as Row) : row)),
+      unread: unread.filter(({ key }) => !newlyRead.has(key)),
     }));
   }
 
@@ -278,7 +287,7 @@ class Fold {
     const steps = plan.steps.map((step) =>
       step.id === entry.step ? { ...step, status: entry.status, note: entry.note ?? step.note } : step,
     );
-    this.run = { ...this.run, plan: { ...plan, steps } };
+    this.#change({ plan: { ...plan, steps } });
   }
 
   #childEnded(entry: EntryOf<"child.ended">): void {
@@ -311,8 +320,7 @@ class Fold {
     }
     this.#changeRequests(() => true, {});
     if (entry.review) this.#markReviewedAnswer(entry.answer);
-    this.run = {
-      ...this.run,
+    this.#change({
       end: {
         status: entry.status,
         answer: entry.answer,
@@ -325,7 +333,7 @@ class Fold {
         pausedMs: entry.paused_ms ?? 0,
         atMs: entry.at_ms,
       },
-    };
+    });
   }
 
   /** Marks the message that became the answer after its review. */
@@ -348,7 +356,7 @@ class Fold {
         isOpen: true,
       });
     }
-    this.run = { ...this.run, requests };
+    this.#change({ requests });
   }
 
   /** Closes the matching requests that are open. */
@@ -357,7 +365,7 @@ class Fold {
     if (closed.length === 0) return;
     const requests = this.#own(this.run.requests, (map) => new Map(map)) as Map<string, RequestState>;
     for (const [id, state] of closed) requests.set(id, { ...state, ...change, isOpen: false });
-    this.run = { ...this.run, requests };
+    this.#change({ requests });
   }
 
   #addFiles(added: readonly SessionFile[]): void {
@@ -365,7 +373,7 @@ class Fold {
     if (shown.length === 0) return;
     const files = this.#own(this.run.files, (map) => new Map(map)) as Map<string, SessionFile>;
     for (const file of shown) files.set(file.name, file);
-    this.run = { ...this.run, files };
+    this.#change({ files });
   }
 
   #addSources(findings: readonly { query: string; pages: readonly Omit<Source, "query">[] }[]): void {
@@ -373,6 +381,6 @@ class Fold {
     for (const { query, pages } of findings) {
       for (const page of pages) if (!sources.has(page.url)) sources.set(page.url, { ...page, query });
     }
-    this.run = { ...this.run, sources };
+    this.#change({ sources });
   }
 }

@@ -17,6 +17,10 @@ import type { Conversation, Following, Loadable, PageState, Run, Turn } from "./
 const TURN_PAGE = 50;
 /** A question that nobody has accepted for so long is sent again only by its user. */
 const PENDING_VALIDITY = 5 * 60_000;
+/** More events than this between two paints are from before: a picture of each of their batches helps nobody. */
+const BACKLOG = 200;
+/** The time between two pictures of a backlog, in milliseconds. */
+const BACKLOG_PAUSE = 100;
 
 /** The state and the events of the page that the conversation needs. */
 export interface ConversationHost {
@@ -255,7 +259,9 @@ export class OpenConversation {
           if (frames.some(({ event }) => event.kind === "entry" && event.entry.type === "run.ended")) return this.#flush();
           if (this.#isFlushPlanned) return;
           this.#isFlushPlanned = true;
-          this.#host.browser.beforePaint(() => this.#flush());
+          const flush = (): void => this.#flush();
+          if (this.#queue.length > BACKLOG) this.#host.browser.after(BACKLOG_PAUSE, flush);
+          else this.#host.browser.beforePaint(flush);
         },
         onState: (state) => {
           if (this.#follower === follower) this.#onFollowing(key, id, state);

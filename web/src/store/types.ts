@@ -87,6 +87,8 @@ export interface Lane {
   readonly spent: Spending | null;
   /** A wait for the provider until this time, in milliseconds. */
   readonly delayedUntilMs: number | null;
+  /** The users' messages that no turn has read yet; for the fold only. */
+  readonly unread: readonly Pick<UserMessageRow, "key" | "atMs">[];
   /** The latest failed attempt by message; for the fold only. */
   readonly resets: ReadonlyMap<string, number>;
 }

@@ -13,7 +13,6 @@ import { ErrorBox } from "../parts/ErrorBox";
 import parts from "../parts/parts.module.css";
 import { canDecide, conversationOf, newestTurn, openRequests, useActions, usePage } from "../store";
 import { Empty } from "../talk/Empty";
-import { Talk } from "../talk/Talk";
 import { Bar } from "./Bar";
 import { FollowLine } from "./FollowLine";
 import { showRequest } from "./requestFocus";
@@ -26,6 +25,8 @@ interface MainProps {
 
 const Viewer = lazy(() => import("../files/Viewer").then(({ Viewer: view }) => ({ default: view })));
 const Tray = lazy(() => import("../requests/Tray").then(({ Tray: view }) => ({ default: view })));
+const loadTalk = () => import("../talk/Talk").then(({ Talk: view }) => ({ default: view }));
+const Talk = lazy(loadTalk);
 const loadPanel = () => import("../panel/Panel").then(({ Panel: view }) => ({ default: view }));
 const Panel = lazy(loadPanel);
 const PlanDialog = lazy(() => import("../plan/PlanDialog").then(({ PlanDialog: view }) => ({ default: view })));
@@ -51,8 +52,8 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
   const [isEditing, setIsEditing] = useState(false);
   const [isSharing, setIsSharing] = useState(false);
 
-  // The panel is needed soon, but not for the first picture.
-  useEffect(() => void loadPanel().catch(() => undefined), []);
+  // Rows and panel are needed soon, but not for the first picture.
+  useEffect(() => void loadTalk().then(loadPanel).catch(() => undefined), []);
 
   // Another conversation begins with its own view.
   const [shown, setShown] = useState(session);
@@ -136,7 +137,11 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
           ) : loaded?.state === "loading" ? (
             <p className={styles.loading}>{words.page.loading}</p>
           ) : conversation && conversation.turns.length > 0 ? (
-            <Talk key={conversation.session} conversation={conversation} onOpenLane={openLane} />
+            <Boundary>
+              <Suspense fallback={<p className={styles.loading}>{words.page.loading}</p>}>
+                <Talk key={conversation.session} conversation={conversation} onOpenLane={openLane} />
+              </Suspense>
+            </Boundary>
           ) : (
             <Empty />
           )}
