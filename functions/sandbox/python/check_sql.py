@@ -16,11 +16,11 @@ MAX_BYTES, MAX_DEPTH = 20 * 1024, 100
 _MAX_NEAR = 5
 
 # Parts that no query has.
-_WRITES = tuple(getattr(exp, name) for name in (
+WRITES = tuple(getattr(exp, name) for name in (
     "Insert", "Update", "Delete", "Merge", "Create", "Drop", "Alter", "Copy", "Attach", "Detach", "Set", "Pragma",
     "Use", "Command", "Into", "Lock", "TruncateTable", "Transaction", "Commit", "Rollback", "Describe", "Show", "Summarize", "Kill",
     "Analyze", "Grant", "Cache", "Uncache", "LoadData", "Comment", "Execute", "Install") if hasattr(exp, name))
-_PARAMETERS = (exp.Parameter, exp.Placeholder, exp.SessionParameter)
+PARAMETERS = (exp.Parameter, exp.Placeholder, exp.SessionParameter)
 
 
 class SqlError(Exception):
@@ -55,7 +55,7 @@ def check_sql(sql, tables):
     tree = _parse(sql)
     if tree is None:
         return None
-    if _depth_exceeds(tree, MAX_DEPTH):
+    if depth_exceeds(tree, MAX_DEPTH):
         raise SqlError("too_deep")
     if not isinstance(tree, (exp.Query, exp.Values)):
         raise SqlError("no_query")
@@ -89,7 +89,7 @@ def _parse(sql):
     return trees[0]
 
 
-def _depth_exceeds(tree, most):
+def depth_exceeds(tree, most):
     level = [tree]
     for _ in range(most):
         level = [child for node in level for child in node.iter_expressions()]
@@ -99,15 +99,15 @@ def _depth_exceeds(tree, most):
 
 
 def _check_node(node, tree, tables):
-    if isinstance(node, _WRITES):
+    if isinstance(node, WRITES):
         raise SqlError("no_query")
-    if isinstance(node, _PARAMETERS):
+    if isinstance(node, PARAMETERS):
         raise SqlError("parameter")
     if isinstance(node, exp.Table):
         _check_table(node, tables)
     elif isinstance(node, exp.Anonymous):
         if node.name.lower() not in OTHERS:
-            raise SqlError("function", node.name, _near(node.name, OTHERS))
+            raise SqlError("function", node.name, find_near(node.name, OTHERS))
     elif isinstance(node, exp.Func) and type(node).__name__ not in KNOWN:
         raise SqlError("function", node.sql_names()[0].lower())
 
@@ -123,7 +123,7 @@ def _check_table(node, tables):
     name = node.name.casefold()
     if name in (table.casefold() for table in tables) or name in _names_of_ctes(node):
         return
-    raise SqlError("unknown_table", node.name, _near(node.name, tables) or sorted(tables))
+    raise SqlError("unknown_table", node.name, find_near(node.name, tables) or sorted(tables))
 
 
 def _names_of_ctes(node):
@@ -137,7 +137,7 @@ def _names_of_ctes(node):
     return names
 
 
-def _near(name, names):
+def find_near(name, names):
     by_key = {other.casefold(): other for other in names}
     found = difflib.get_close_matches(name.casefold(), list(by_key), _MAX_NEAR, 0.5)
     inside = [key for key in by_key if key not in found and (name.casefold() in key or key in name.casefold())]
@@ -161,7 +161,7 @@ def explain_error(error, columns):
     column = re.search(r'(?:column|Column|column named) "([^"]+)"', detail)
     if isinstance(error, duckdb.BinderException) and ("not found" in detail or "does not have a column" in detail):
         name = column[1].rpartition(".")[2] if column else ""
-        return SqlError("unknown_column", name, _near(name, columns), detail, place)
+        return SqlError("unknown_column", name, find_near(name, columns), detail, place)
     missing = re.search(r"(Table|Function|Macro) with name (\S+) does not exist", detail)
     if missing:
         code = "unknown_table" if missing[1] == "Table" else "function"

@@ -98,5 +98,13 @@ def _query(tables, queries, accepted, seconds, time_zone=local_time.UTC):
     return run_queries(tables, queries, accepted, seconds)
 
 
+def _show_rows(results):
+    try:
+        from fetched_rows import show_fetched
+    except ModuleNotFoundError:
+        return {"results": [], "problem": "not_installed"}
+    return show_fetched(results)
+
+
 _KINDS = {"look": _look, "extract": _extract, "render": _render, "scale": _scale, "read_tables": _read_tables,
-          "query": _query}
+          "query": _query, "show_rows": _show_rows}

@@ -24,11 +24,11 @@ class QueryFacts:
     `measure`). A filter has `table`, `column`, `operator` and `values`.
     """
 
-    def __init__(self, tree, tables):
+    def __init__(self, tree, tables, dialect="duckdb"):
         self.columns, self.filters, self.scope = None, [], None
         schema = {table["name"]: {column["name"]: column["type"] for column in table["columns"]} for table in tables}
         try:
-            qualified = qualify(tree.copy(), dialect="duckdb", schema=schema, validate_qualify_columns=False,
+            qualified = qualify(tree.copy(), dialect=dialect, schema=schema, validate_qualify_columns=False,
                                 quote_identifiers=False)
             self.scope = build_scope(qualified)
         except (SqlglotError, RecursionError, KeyError, ValueError):

@@ -7,6 +7,7 @@ import threading
 import time
 
 import duckdb
+from check_postgres import check_postgres, find_tables
 from check_sql import SqlError, check_sql, explain_error
 from doubled_totals import find_doubled_total
 from engine import lock_engine, open_engine, quote_name, quote_text
@@ -26,27 +27,89 @@ _COMPARED_VALUES, _MAX_NEAR = 5_000, 5
 def run_queries(tables, queries, accepted, seconds):
     """Runs queries within `seconds` and returns `{"results"}`, an object for each.
 
-    `tables` have `name`, `parquet` (a file in the current folder) and `columns` with `name` and `type`. `queries` have
-    `question` and `sql`. `accepted` are queries that were rejected for doubled totals, and now run with a note.
+    `tables` have `name`, `columns` with `name` and `type`, and `parquet` (a file in the current folder) or `database`, with
+    `connection` and `keys`, lists of columns without equal rows. `queries` have `question` and `sql`. `accepted` are
+    queries that were rejected for doubled totals, and now run with a note.
 
     A result has `sql` and `question`; `error` (see `check_sql.SqlError`) or `columns` (`key`, `name`, `type`, and facts
     of `query_facts`), `filters`, `rows` (a text: a JSON array of arrays), `row_count`, `is_cut`, `shown`, `chart`,
     `notes`, and `file`, the name of a written CSV file. A note has `code`: `doubled_total`, `facts_unknown` or
-    `no_rows`.
+    `no_rows`. A query over a database is checked, not run: its result has `statement` with `connection`, `text`,
+    `tables` and `facts` in place of rows, for `fetched_rows.show_fetched`.
     """
     deadline = time.monotonic() + seconds
-    paths = sorted({table["parquet"] for table in tables})
+    in_files = [table for table in tables if table.get("parquet")]
+    paths = sorted({table["parquet"] for table in in_files})
     results = []
     with open_engine() as engine:
-        for table in tables:
+        for table in in_files:
             name, parquet = quote_name(table["name"]), quote_text(table["parquet"])
             engine.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({parquet})")
         lock_engine(engine, paths)
-        runner = QueryRunner(engine, tables, accepted, deadline)
+        runner = QueryRunner(engine, in_files, accepted, deadline)
         runner.shown_bytes = MAX_SHOWN_BYTES // max(1, len(queries))
+        checker = DatabaseChecker(tables, accepted)
         for number, query in enumerate(queries, 1):
-            results.append(runner.run(number, query["question"], query["sql"]))
+            chosen = checker if checker.is_meant(query["sql"]) else runner
+            results.append(chosen.run(number, query["question"], query["sql"]))
     return {"results": results}
+
+
+def check_totals(sql, facts, accepted, is_unique):
+    """Returns the notes about the totals of a query. Raises `SqlError` for a doubled total that is not accepted."""
+    if facts is None or facts.columns is None:
+        return [{"code": "facts_unknown"}]
+    doubled = find_doubled_total(facts.scope, is_unique)
+    if doubled is None:
+        return []
+    values = {"total": doubled.total, "table": doubled.table, "joined": doubled.joined, "keys": doubled.keys}
+    if sql.strip() in accepted:
+        return [{"code": "doubled_total", **values}]
+    detail = json.dumps(values, ensure_ascii=False)
+    raise SqlError("doubled_total", doubled.total, [doubled.table, doubled.joined, *doubled.keys], detail)
+
+
+class DatabaseChecker:
+    """Checks queries over tables of databases."""
+
+    def __init__(self, tables, accepted):
+        self.accepted = {sql.strip() for sql in accepted}
+        self.tables = {table["name"].casefold(): table for table in tables if table.get("database")}
+        self.in_files = {table["name"].casefold() for table in tables if table.get("parquet")}
+
+    def is_meant(self, sql):
+        """Returns true for a query that names a table of a database, and for every query without tables in files."""
+        return bool(self.tables) and (not self.in_files or not self.tables.keys().isdisjoint(find_tables(sql)))
+
+    def run(self, number, question, sql):
+        result = {"question": question, "sql": sql}
+        try:
+            tables = self._offer_tables(sql)
+            checked = check_postgres(sql, tables)
+            facts = QueryFacts(checked.tree, tables, "postgres")
+            notes = check_totals(sql, facts, self.accepted, self._is_unique)
+        except SqlError as error:
+            return result | {"error": error.to_json()}
+        filtered = checked.tree.find(exp.Where) is not None
+        statement = {"connection": tables[0]["database"]["connection"], "text": checked.text, "tables": checked.tables,
+                     "facts": facts.columns or [], "has_condition": filtered}
+        return result | {"filters": facts.filters, "notes": notes, "statement": statement}
+
+    def _offer_tables(self, sql):
+        """Returns the tables of the connection that a query names first: no query reads two."""
+        named = find_tables(sql)
+        first = next((table for name, table in self.tables.items() if name in named), next(iter(self.tables.values())))
+        connection = first["database"]["connection"]
+        offered = [table for table in self.tables.values() if table["database"]["connection"] == connection]
+        others = named & (self.in_files | self.tables.keys()) - {table["name"].casefold() for table in offered}
+        if others:
+            raise SqlError("two_sources", sorted(others)[0], [table["name"] for table in offered])
+        return offered
+
+    def _is_unique(self, table, columns):
+        keys = self.tables[table.casefold()]["database"]["keys"]
+        folded = {column.casefold() for column in columns}
+        return any({column.casefold() for column in key} <= folded for key in keys)
 
 
 class QueryRunner:
@@ -64,7 +127,7 @@ class QueryRunner:
         try:
             tree = check_sql(sql, self.names)
             facts = QueryFacts(tree, self.tables) if tree is not None else None
-            notes = self._check_totals(sql, facts)
+            notes = check_totals(sql, facts, self.accepted, self._is_unique)
             return result | self._run_checked(number, sql, tree, facts, notes)
         except SqlError as error:
             return result | {"error": error.to_json()}
@@ -87,18 +150,6 @@ class QueryRunner:
         finally:
             timer.cancel()
 
-    def _check_totals(self, sql, facts):
-        if facts is None or facts.columns is None:
-            return [{"code": "facts_unknown"}]
-        doubled = find_doubled_total(facts.scope, self._is_unique)
-        if doubled is None:
-            return []
-        values = {"total": doubled.total, "table": doubled.table, "joined": doubled.joined, "keys": doubled.keys}
-        if sql.strip() in self.accepted:
-            return [{"code": "doubled_total", **values}]
-        detail = json.dumps(values, ensure_ascii=False)
-        raise SqlError("doubled_total", doubled.total, [doubled.table, doubled.joined, *doubled.keys], detail)
-
     def _is_unique(self, table, columns):
         keys = ", ".join(map(quote_name, columns))
         _, found = self.execute(f"SELECT 1 FROM {quote_name(table)} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1", 1)
@@ -110,14 +161,15 @@ class QueryRunner:
         description, rows = self.execute(f"SELECT * FROM (\n{body}\n) AS result LIMIT {MAX_ROWS + 1}", MAX_ROWS + 1)
         is_cut = len(rows) > MAX_ROWS
         rows = rows[:MAX_ROWS]
-        columns = _describe(description, facts)
+        columns = describe_result([(name, kind_of_type(f"{sql_type}")) for name, sql_type, *_ in description],
+                                  facts.columns if facts else None)
         values = [[show_value(cell) for cell in row] for row in rows]
-        shown = _choose_shown(values, self.shown_bytes)
+        shown = choose_shown(values, self.shown_bytes)
         if not rows and tree is not None:
             notes = [*notes, *self._explain_no_rows(tree, facts)]
         return {"columns": columns, "filters": facts.filters if facts else [], "row_count": len(rows), "is_cut": is_cut,
                 "shown": len(shown), "rows": json.dumps(shown, ensure_ascii=False), "notes": notes,
-                "chart": choose_chart(columns, values), "file": _write_csv(number, columns, values)}
+                "chart": choose_chart(columns, values), "file": write_csv(number, columns, values)}
 
     # No rows
 
@@ -177,21 +229,21 @@ def _nearest(wanted, values):
     return sorted(sorted(values), key=likeness, reverse=True)[:_MAX_NEAR]
 
 
-def _describe(description, facts):
-    """Returns the columns of a result, each with a key that no other has."""
-    known = facts.columns if facts is not None and facts.columns and len(facts.columns) == len(description) else None
+def describe_result(description, facts):
+    """Returns the columns of a result, each with a key that no other has. `description` has names and kinds."""
+    known = facts if facts and len(facts) == len(description) else None
     columns, seen = [], set()
-    for place, (name, sql_type, *_) in enumerate(description):
+    for place, (name, kind) in enumerate(description):
         key, number = name, 2
         while key.casefold() in seen:
             key, number = f"{name}_{number}", number + 1
         seen.add(key.casefold())
-        column = {"key": key, "name": name, "type": kind_of_type(f"{sql_type}")}
+        column = {"key": key, "name": name, "type": kind}
         columns.append(column | (known[place] if known else {}))
     return columns
 
 
-def _choose_shown(values, most):
+def choose_shown(values, most):
     """Returns the first rows that fit into `most` bytes of a view."""
     shown, size = [], 0
     for row in values[:MAX_SHOWN_ROWS]:
@@ -202,7 +254,7 @@ def _choose_shown(values, most):
     return shown
 
 
-def _write_csv(number, columns, values):
+def write_csv(number, columns, values):
     """Writes a result as CSV and returns the name of the file; rows beyond 20 MB are left out."""
     name = f"query-{number}.csv"
     with open(name, "w", encoding="utf-8", newline="") as file:
