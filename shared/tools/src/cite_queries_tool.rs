@@ -1,14 +1,11 @@
 //! `cite_queries`: adds the cited queries to an analysis, checks its figures against their results, and saves it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use djinn_core::file::{ProductFile, media_type_of};
-use djinn_core::id::FileName;
 use djinn_core::language::Language;
-use djinn_core::tool::{EffectClass, Risk, ToolOutput, ToolPolicy};
+use djinn_core::tool::ToolOutput;
 use djinn_runtime::port::StoreError;
-use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::file::Files;
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Prompts};
 use schemars::JsonSchema;
@@ -16,13 +13,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::citation::{CitedText, check_citations};
-use crate::cite_tool::{MAX_DESCRIPTION, clean_name, one_line};
+use crate::cite_tool::{citation_tool, clean_name, one_line, save_text};
 use crate::figures::{KnownNumbers, WrittenFigure, list_figures};
 use crate::job_files::render_error;
 use crate::table_state::{StoredResult, TABLE_TOOL, TableState};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// The letter before the number of a query in citations.
 const PREFIX: &str = "q";
 /// Maximum number of unsupported figures that are listed.
@@ -58,7 +54,7 @@ impl<F: Files + Send + Sync> CiteQueriesTool<F> {
     ) -> Result<Vec<WrittenFigure>, StoreError> {
         let mut numbers = KnownNumbers::default();
         for (_, StoredResult { sql, rows, .. }) in cited {
-            numbers.add_text(sql);
+            numbers.add_sql(sql);
             if let Some(rows) = rows {
                 let csv = self.files.read_file(&context.session, rows, rows.size).await?;
                 numbers.add_csv(&String::from_utf8_lossy(&csv));
@@ -87,49 +83,14 @@ impl<F: Files + Send + Sync> CiteQueriesTool<F> {
         });
         self.prompts.render(language, prompt::CITE_QUERIES_RESULT, values)
     }
-
-    /// Stores an analysis under the name of its task; a task without a usable name has no file.
-    async fn save_analysis(
-        &self,
-        context: &ToolContext,
-        task: &str,
-        summary: &str,
-        text: &str,
-    ) -> Result<Option<ProductFile>, StoreError> {
-        let words = clean_name(task);
-        let name = FileName::new(format!("{words}.md"));
-        let Some(name) = name.ok().filter(|_| !words.is_empty()) else { return Ok(None) };
-        let new = NewFile {
-            description: prompt::truncate_text(&one_line(summary), MAX_DESCRIPTION),
-            internal: false,
-            media_type: media_type_of(name.as_str()).to_owned(),
-            name,
-            uploaded: false,
-            writer: context.user.clone(),
-        };
-        self.files.write_file(&context.session, &new, text.as_bytes()).await.map(Some)
-    }
 }
 
 impl<F: Files + Send + Sync> TypedTool for CiteQueriesTool<F> {
     type Arguments = AnalysisArguments;
 
     fn definition(&self, language: Language) -> ToolDefinition {
-        ToolDefinition {
-            name: "cite_queries".to_owned(),
-            words: self.prompts.describe_tool(language, prompt::TOOL_CITE_QUERIES),
-            effect: EffectClass::Idempotent,
-            policy: ToolPolicy {
-                risk: Risk::Low,
-                untrusted: true,
-                echoes_model: true,
-                ..ToolPolicy::default()
-            },
-            timeout: TIMEOUT,
-            visible: false,
-            for_agents_only: true,
-            state_owner: Some(TABLE_TOOL.to_owned()),
-        }
+        let words = self.prompts.describe_tool(language, prompt::TOOL_CITE_QUERIES);
+        citation_tool("cite_queries", words, TABLE_TOOL)
     }
 
     async fn run(
@@ -149,8 +110,11 @@ impl<F: Files + Send + Sync> TypedTool for CiteQueriesTool<F> {
         let unsupported = self.find_unsupported(context, &cited_text.text, &cited).await;
         let unsupported = unsupported.map_err(unavailable)?;
         let text = self.render(context.language, &cited_text, results, &cited, &unsupported);
-        let task = task.unwrap_or_default();
-        let file = self.save_analysis(context, &task, &cited_text.text, &text).await;
+        // A task without a usable name has no file.
+        let words = clean_name(&task.unwrap_or_default());
+        let name = if words.is_empty() { String::new() } else { format!("{words}.md") };
+        let summary = one_line(&cited_text.text);
+        let file = save_text(&*self.files, context, name, &summary, false, &text).await;
         let files = file.map_err(unavailable)?.into_iter().collect();
         Ok(ToolOutput { files, ..ToolOutput::from_text(text) })
     }

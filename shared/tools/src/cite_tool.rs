@@ -1,16 +1,16 @@
 //! `cite`: checks that a search's answer cites only pages read, and saves the answer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_core::tool::search::QueryFindings;
 use djinn_core::tool::{EffectClass, Risk, ToolOutput, ToolPolicy};
+use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
-use djinn_runtime::prompt::{self, Prompts};
+use djinn_runtime::prompt::{self, Prompts, ToolDescription};
 use djinn_text::citations::link_citations;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,11 +21,10 @@ use crate::job_files::render_error;
 use crate::search_state::{OtherFindings, SEARCH_TOOL, SearchState, Source};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum characters of a query in a file's name.
 const MAX_NAME: usize = 60;
 /// Maximum characters of an answer in its file's description.
-pub(crate) const MAX_DESCRIPTION: usize = 300;
+const MAX_DESCRIPTION: usize = 300;
 /// Characters removed from a file's name, as in the original.
 const BAD_NAME_CHARACTERS: &str = "\"&$@=;+?\\{^}%~[]<>#|'`/:*";
 
@@ -58,19 +57,9 @@ impl<F: Files + Send + Sync> CiteTool<F> {
         internal: bool,
         content: &str,
     ) -> Result<Option<ProductFile>, ToolError> {
-        let Ok(name) = FileName::new(name) else { return Ok(None) };
-        let new = NewFile {
-            description: prompt::truncate_text(description, MAX_DESCRIPTION),
-            internal,
-            media_type: media_type_of(name.as_str()).to_owned(),
-            name,
-            uploaded: false,
-            writer: context.user.clone(),
-        };
-        let result = self.files.write_file(&context.session, &new, content.as_bytes()).await;
-        let unavailable =
-            |_| render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}));
-        result.map(Some).map_err(unavailable)
+        let result = save_text(&*self.files, context, name, description, internal, content).await;
+        result
+            .map_err(|_| render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({})))
     }
 
     /// Returns the answer with its list of sources.
@@ -102,21 +91,8 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
     type Arguments = CiteArguments;
 
     fn definition(&self, language: Language) -> ToolDefinition {
-        ToolDefinition {
-            name: "cite".to_owned(),
-            words: self.prompts.describe_tool(language, prompt::TOOL_CITE),
-            effect: EffectClass::Idempotent,
-            policy: ToolPolicy {
-                risk: Risk::Low,
-                untrusted: true,
-                echoes_model: true,
-                ..ToolPolicy::default()
-            },
-            timeout: TIMEOUT,
-            visible: false,
-            for_agents_only: true,
-            state_owner: Some(SEARCH_TOOL.to_owned()),
-        }
+        let words = self.prompts.describe_tool(language, prompt::TOOL_CITE);
+        citation_tool("cite", words, SEARCH_TOOL)
     }
 
     async fn run(
@@ -147,6 +123,44 @@ impl<F: Files + Send + Sync> TypedTool for CiteTool<F> {
             ..ToolOutput::from_text(text)
         })
     }
+}
+
+/// Returns the definition of a tool that checks an answer's citations with the state of the tool `state_owner`.
+pub(crate) fn citation_tool(
+    name: &str,
+    words: ToolDescription,
+    state_owner: &str,
+) -> ToolDefinition {
+    let policy = ToolPolicy {
+        risk: Risk::Low,
+        untrusted: true,
+        echoes_model: true,
+        ..ToolPolicy::default()
+    };
+    let state_owner = Some(state_owner.to_owned());
+    let effect = EffectClass::Idempotent;
+    ToolDefinition { policy, state_owner, ..ToolDefinition::for_agents(name, words, effect) }
+}
+
+/// Stores a text of a call as a file of the session; a text without a valid name has no file.
+pub(crate) async fn save_text<F: Files>(
+    files: &F,
+    context: &ToolContext,
+    name: String,
+    description: &str,
+    internal: bool,
+    content: &str,
+) -> Result<Option<ProductFile>, StoreError> {
+    let Ok(name) = FileName::new(name) else { return Ok(None) };
+    let new = NewFile {
+        description: prompt::truncate_text(description, MAX_DESCRIPTION),
+        internal,
+        media_type: media_type_of(name.as_str()).to_owned(),
+        name,
+        uploaded: false,
+        writer: context.user.clone(),
+    };
+    files.write_file(&context.session, &new, content.as_bytes()).await.map(Some)
 }
 
 /// Returns the findings by query in the original's format, followed by the engines' further results.

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::document::read_text;
 use crate::job_files::render_error;
-use crate::python_tool::sandbox_policy;
+use crate::python_tool::sandbox_tool;
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Tokens reserved for instructions, task and file names.
@@ -105,16 +105,8 @@ impl<F: Files + Send + Sync> TypedTool for CollectTool<F> {
     type Arguments = CollectArguments;
 
     fn definition(&self, language: Language) -> ToolDefinition {
-        ToolDefinition {
-            name: "collect".to_owned(),
-            words: self.prompts.describe_tool(language, prompt::TOOL_COLLECT),
-            effect: EffectClass::Read,
-            policy: sandbox_policy(),
-            timeout: self.sandbox.call_timeout(),
-            visible: false,
-            for_agents_only: true,
-            state_owner: None,
-        }
+        let words = self.prompts.describe_tool(language, prompt::TOOL_COLLECT);
+        sandbox_tool("collect", words, EffectClass::Read, self.sandbox.as_ref())
     }
 
     async fn run(

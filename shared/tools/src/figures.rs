@@ -1,22 +1,36 @@
 //! Figures in a text, and the numbers in results that support them.
 
+mod notation;
+
 use std::iter;
 
+use self::notation::{DecimalSign, NumberValue, WrittenNumber};
 use crate::citation::markdown::{read_code_span, split_code};
 
 /// Characters before the first word of a line: markers of lists, quotations, headings and cells, and of bold text.
 const LINE_MARKERS: [char; 8] = [' ', '\t', '>', '-', '*', '+', '#', '|'];
 
 /// Words behind a number that multiply it, the longer of two with the same beginning first.
-const SCALES: [(&str, f64); 13] = [
+const SCALES: [(&str, f64); 24] = [
     ("thousand", 1e3),
+    ("millions", 1e6),
     ("million", 1e6),
     ("billion", 1e9),
     ("trillion", 1e12),
+    ("Tsd", 1e3),
+    ("Mio", 1e6),
+    ("Mrd", 1e9),
+    ("Millionen", 1e6),
+    ("Milliarden", 1e9),
+    ("millones", 1e6),
+    ("milliards", 1e9),
+    ("milliard", 1e9),
     ("万亿", 1e12),
     ("千万", 1e7),
     ("百万", 1e6),
+    ("百亿", 1e10),
     ("十亿", 1e9),
+    ("千亿", 1e11),
     ("千", 1e3),
     ("万", 1e4),
     ("亿", 1e8),
@@ -30,64 +44,122 @@ const SCALE_LETTERS: [(char, f64); 4] = [('k', 1e3), ('K', 1e3), ('M', 1e6), ('B
 /// Endings of ordinal numbers, which count places and are no figures.
 const ORDINAL_ENDINGS: [&str; 4] = ["st", "nd", "rd", "th"];
 
+const MINUS_SIGNS: [char; 3] = ['-', '−', '－'];
+const CURRENCY_SIGNS: [char; 5] = ['$', '€', '£', '¥', '￥'];
+
 /// A figure in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WrittenFigure {
-    /// The figure as written, with its scale or percent sign.
+    /// The figure as written, with its sign, and its scale or percent sign.
     pub(crate) text: String,
-    value: f64,
-    /// Half a unit of the last written digit.
-    tolerance: f64,
+    /// The numbers that the figure may stand for; those of one reading belong together.
+    readings: Vec<Vec<NumberValue>>,
+    scale: f64,
     is_percent: bool,
+    is_negative: bool,
 }
 
 /// The numbers that support figures.
 #[derive(Debug, Default)]
 pub(crate) struct KnownNumbers(Vec<f64>);
 
-/// A number at the start of a text.
-struct ParsedNumber<'a> {
-    value: f64,
-    decimals: i32,
-    after: &'a str,
+/// A figure of a text whose notation may be open.
+struct FoundFigure<'a> {
+    text: &'a str,
+    number: WrittenNumber<'a>,
+    scale: f64,
+    is_percent: bool,
+    is_negative: bool,
 }
 
 /// Returns the figures of a text in order, each once. Code, targets of links, numbers of lists and headings, ordinal
-/// numbers, and digits within words and names are not figures.
+/// numbers, and digits within words and names are not figures. A figure such as `1.234` is read in the notation of
+/// the others, and in both notations if they leave it open.
 pub(crate) fn list_figures(text: &str) -> Vec<WrittenFigure> {
-    let mut figures: Vec<WrittenFigure> = Vec::new();
-    let prose = split_code(text).into_iter().filter(|(is_code, _)| !is_code);
-    for (_, part) in prose {
-        let mut before = '\n';
-        let mut rest = part;
-        while let Some(character) = rest.chars().next() {
-            if before == '\n' {
-                let skipped = skip_line_number(rest);
-                before = rest.get(..rest.len() - skipped.len()).and_then(last_char).unwrap_or(' ');
-                rest = skipped;
-                continue;
-            }
-            let (figure, after) = read_piece(before, character, rest);
-            before = rest.get(..rest.len() - after.len()).and_then(last_char).unwrap_or(character);
-            rest = after;
-            figures.extend(figure.filter(|new| figures.iter().all(|old| old.text != new.text)));
+    let text: String = text.chars().map(to_ascii_digit).collect();
+    let prose = split_code(&text).into_iter().filter(|(is_code, _)| !is_code);
+    let figures: Vec<FoundFigure<'_>> = prose.flat_map(|(_, part)| find_figures(part)).collect();
+    let signs = figures
+        .iter()
+        .filter_map(|figure| figure.number.find_notation(figure.is_percent || figure.scale > 1.0));
+    let mut signs: Vec<DecimalSign> = signs.collect();
+    signs.dedup();
+    let notation = if let [sign] = signs.as_slice() { Some(*sign) } else { None };
+    let mut listed: Vec<WrittenFigure> = Vec::new();
+    for FoundFigure { text, number, scale, is_percent, is_negative } in figures {
+        if listed.iter().all(|figure| figure.text != text) {
+            let readings = number.list_readings(notation);
+            let text = text.to_owned();
+            listed.push(WrittenFigure { text, readings, scale, is_percent, is_negative });
         }
+    }
+    listed
+}
+
+/// Returns the figures of a text without code.
+fn find_figures(text: &str) -> Vec<FoundFigure<'_>> {
+    let mut figures = Vec::new();
+    let mut before = '\n';
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        if before == '\n' {
+            let skipped = skip_line_number(rest);
+            before = rest.get(..rest.len() - skipped.len()).and_then(last_char).unwrap_or(' ');
+            rest = skipped;
+            continue;
+        }
+        let (figure, after) = read_piece(before, character, rest);
+        before = rest.get(..rest.len() - after.len()).and_then(last_char).unwrap_or(character);
+        rest = after;
+        figures.extend(figure);
     }
     figures
 }
 
+impl WrittenFigure {
+    /// Returns whether `supports(least, most)` finds a number for each value of a reading.
+    fn is_supported(&self, supports: impl Fn(f64, f64) -> bool) -> bool {
+        let has_number = |value: f64, tolerance: f64| {
+            let tolerance = tolerance + value * 1e-9;
+            supports(-value - tolerance, -value + tolerance)
+                || (!self.is_negative && supports(value - tolerance, value + tolerance))
+        };
+        let has_value = |number: &NumberValue| {
+            let value = number.value * self.scale;
+            let tolerance = 0.5 * 10_f64.powi(-number.decimals) * self.scale;
+            has_number(value, tolerance)
+                || (self.is_percent && has_number(value / 100.0, tolerance / 100.0))
+        };
+        self.readings.iter().any(|numbers| numbers.iter().all(has_value))
+    }
+}
+
 impl KnownNumbers {
-    /// Adds each number of a text, such as a query or a date.
+    /// Adds each number of a query.
+    pub(crate) fn add_sql(&mut self, sql: &str) {
+        for part in sql.split(',') {
+            self.add_text(part);
+        }
+    }
+
+    /// Adds each number of a text, such as a date, in every notation.
     pub(crate) fn add_text(&mut self, text: &str) {
         if let Ok(number) = text.trim().parse::<f64>() {
-            self.0.extend(Some(number.abs()).filter(|number| number.is_finite()));
+            self.0.extend(Some(number).filter(|number| number.is_finite()));
             return;
         }
         let mut rest = text;
         while let Some(at) = rest.find(|character: char| character.is_ascii_digit()) {
-            let digits = rest.get(at..).unwrap_or_default();
-            let Some(number) = read_number(digits) else { return };
-            self.0.push(number.value);
+            let (before, digits) = rest.split_at(at);
+            let Some(number) = WrittenNumber::read(digits) else { return };
+            // A sign, not a dash within a date.
+            let is_negative = before.strip_suffix(MINUS_SIGNS).is_some_and(|prefix| {
+                let is_start = prefix.is_empty() && rest.len() == text.len();
+                is_start || prefix.ends_with(|last: char| !last.is_alphanumeric())
+            });
+            let factor = if is_negative { -1.0 } else { 1.0 };
+            let values = number.list_readings(None).into_iter().flatten();
+            self.0.extend(values.map(|number| factor * number.value));
             rest = number.after;
         }
     }
@@ -116,70 +188,45 @@ impl KnownNumbers {
     /// percentage.
     pub(crate) fn find_unsupported(mut self, figures: Vec<WrittenFigure>) -> Vec<WrittenFigure> {
         self.0.sort_by(f64::total_cmp);
-        let supports = |value: f64, tolerance: f64| {
-            let tolerance = tolerance + value.abs() * 1e-9;
-            let first = self.0.partition_point(|number| *number < value - tolerance);
-            self.0.get(first).is_some_and(|number| *number <= value + tolerance)
+        let supports = |least: f64, most: f64| {
+            let first = self.0.partition_point(|number| *number < least);
+            self.0.get(first).is_some_and(|number| *number <= most)
         };
-        let is_unsupported = |figure: &WrittenFigure| {
-            let WrittenFigure { value, tolerance, is_percent, .. } = figure;
-            let is_share = *is_percent && supports(value / 100.0, tolerance / 100.0);
-            !is_share && !supports(*value, *tolerance)
-        };
-        figures.into_iter().filter(is_unsupported).collect()
+        figures.into_iter().filter(|figure| !figure.is_supported(supports)).collect()
     }
 }
 
 /// Reads the next piece of a line: a figure, a word, code, the target of a link, or one character. Returns the rest.
-fn read_piece(before: char, character: char, rest: &str) -> (Option<WrittenFigure>, &str) {
+fn read_piece(before: char, character: char, rest: &str) -> (Option<FoundFigure<'_>>, &str) {
     let after_char = rest.get(character.len_utf8()..).unwrap_or_default();
     let skip = |piece: &str| rest.get(piece.len()..).unwrap_or_default();
     match character {
         '`' => (None, read_code_span(rest).map_or(after_char, skip)),
         '(' if before == ']' => (None, rest.split_once(')').map_or(after_char, |(_, after)| after)),
         'a'..='z' | 'A'..='Z' | '_' => (None, skip_word(rest)),
-        '0'..='9' => {
-            let Some(number) = read_number(rest) else { return (None, after_char) };
-            if before == '第' || has_ordinal_ending(number.after) {
-                return (None, skip_word(number.after));
-            }
-            let (scale, is_percent, after) = read_scale(number.after);
-            let text = rest.get(..rest.len() - after.len()).unwrap_or_default().to_owned();
-            let figure = WrittenFigure {
-                text,
-                value: number.value * scale,
-                tolerance: 0.5 * 10_f64.powi(-number.decimals) * scale,
-                is_percent,
-            };
-            (Some(figure), after)
+        '0'..='9' if before == '第' => (None, skip_word(rest)),
+        '0'..='9' => read_figure(rest, rest, false),
+        // A sign, not a dash between two numbers or months.
+        _ if MINUS_SIGNS.contains(&character) && !before.is_alphanumeric() && before != '%' => {
+            read_figure(rest, after_char.trim_start_matches(CURRENCY_SIGNS), true)
         }
         _ => (None, after_char),
     }
 }
 
-/// Reads the number at the start of a text, with commas between groups of three digits.
-fn read_number(text: &str) -> Option<ParsedNumber<'_>> {
-    let mut rest = skip_digits(text);
-    let mut digits = text.get(..text.len() - rest.len())?.to_owned();
-    while let Some(group) = rest.strip_prefix(',') {
-        let after = skip_digits(group);
-        let is_group = group.len() - after.len() == 3 && digits.len() <= 15;
-        if !is_group || digits.starts_with('0') {
-            break;
-        }
-        digits.push_str(group.get(..3)?);
-        rest = after;
+/// Reads the figure at the start of `rest`, whose first digit is the first character of `digits`.
+fn read_figure<'a>(
+    rest: &'a str,
+    digits: &'a str,
+    is_negative: bool,
+) -> (Option<FoundFigure<'a>>, &'a str) {
+    let Some(number) = WrittenNumber::read(digits) else { return (None, digits) };
+    if has_ordinal_ending(number.after) {
+        return (None, skip_word(number.after));
     }
-    let fraction = rest.strip_prefix('.').unwrap_or_default();
-    let after_fraction = skip_digits(fraction);
-    let decimals = fraction.len() - after_fraction.len();
-    if decimals > 0 {
-        digits.push('.');
-        digits.push_str(fraction.get(..decimals)?);
-        rest = after_fraction;
-    }
-    let value = digits.parse().ok()?;
-    Some(ParsedNumber { value, decimals: i32::try_from(decimals).ok()?, after: rest })
+    let (scale, is_percent, after) = read_scale(number.after);
+    let text = rest.get(..rest.len() - after.len()).unwrap_or_default();
+    (Some(FoundFigure { text, number, scale, is_percent, is_negative }), after)
 }
 
 /// Reads what follows a number: a factor, and whether the number is a percentage. Returns the rest.
@@ -218,6 +265,10 @@ fn skip_word(text: &str) -> &str {
 /// Returns a line without its markers, and without the number of a list item or heading.
 fn skip_line_number(line: &str) -> &str {
     let words = line.trim_start_matches(LINE_MARKERS);
+    let marker = line.get(..line.len() - words.len()).unwrap_or_default();
+    if marker.ends_with('-') && words.starts_with(|next: char| next.is_ascii_digit()) {
+        return line.get(marker.len() - 1..).unwrap_or_default();
+    }
     let is_heading = line.trim_start().starts_with('#');
     let rest =
         words.trim_start_matches(|character: char| character.is_ascii_digit() || character == '.');
@@ -227,8 +278,10 @@ fn skip_line_number(line: &str) -> &str {
     if number.is_empty() || !(is_item || is_section) { words } else { rest }
 }
 
-fn skip_digits(text: &str) -> &str {
-    text.trim_start_matches(|character: char| character.is_ascii_digit())
+/// Returns the ASCII form of a full-width digit.
+fn to_ascii_digit(character: char) -> char {
+    let digit = u32::from(character).checked_sub(u32::from('０')).filter(|digit| *digit < 10);
+    digit.and_then(|digit| char::from_digit(digit, 10)).unwrap_or(character)
 }
 
 fn has_ordinal_ending(text: &str) -> bool {
@@ -256,11 +309,23 @@ mod tests {
             ("销售额为 320.5万元，占 12.5％，第3季度最高。", &["320.5万", "12.5％"]),
             ("1. East: 5\n2) West: 6\n3、北：7\n- 8 items", &["5", "6", "7", "8"]),
             ("## 2.1 Sales of 9\n# 3 Costs\n**4. Ends:** 10", &["9", "10"]),
-            ("| East | 3,200 |\n|---|---|\n| 12 | -4.5 |", &["3,200", "12", "4.5"]),
+            ("| East | 3,200 |\n|---|---|\n| 12 | -4.5 |", &["3,200", "12", "-4.5"]),
             ("`sum(1)` is 2 [q13], [q4].\n```sql\nSELECT 5\n```\n6", &["2", "6"]),
             ("See [the 7 rows](https://a.test/8), chart-9.png, Q3, CO2, x86 and the 3rd.", &["7"]),
-            ("On 2024-03-05, 10,20 and 5, 5 again.", &["2024", "03", "05", "10", "20", "5"]),
-            ("$3M, €4bn, 1,234,567 and 99,9999", &["3M", "4bn", "1,234,567", "99", "9999"]),
+            ("On 2024-03-05, 10,20 and 5, 5 again.", &["2024", "03", "05", "10,20", "5"]),
+            ("$3M, €4bn, 1,234,567 and 99,9999", &["3M", "4bn", "1,234,567", "99,9999"]),
+            (
+                "1.234,56 €, 12,5 %, 1 234 567,8 und 1'234.",
+                &["1.234,56", "12,5 %", "1 234 567,8", "1'234"],
+            ),
+            (
+                "3.2 万, 1.5 亿元, ５.０万 and 2,1 Mio. in 2024 100 times",
+                &["3.2 万", "1.5 亿", "5.0万", "2,1 Mio", "2024", "100"],
+            ),
+            (
+                "-5, −6, (7), -$8, 9-10 and 11%-12%\n-13",
+                &["-5", "−6", "7", "-$8", "9", "10", "11%", "12%", "-13"],
+            ),
             ("No figures.", &[]),
             ("", &[]),
         ] {
@@ -290,11 +355,45 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_is_supported_in_any_notation_of_its_number() {
+        let csv = "total,share,change,day,text\n1234.56,0.125,-5,2024-03-05,\"1.750,5 EUR\"\n\
+                   32000,12.5,7,2024-03-06,-8 %\n150000000,1.234,1234567,2024-12-31,x\n";
+        for (text, unsupported) in [
+            ("1.234,56 und 1 234,56, 1\u{202f}234,56 oder 1'234,56", &[][..]),
+            ("1,234.56, 1,234.6, 1 234.6 and 1,235", &[]),
+            ("12,5 % und 12,5 oder 0,125", &[]),
+            ("3.2 万, 1.5 亿, 1,5 亿, 0.15 billion und 150 Mio.", &[]),
+            ("-5, (5), −5, 5, -8%, 8 %", &[]),
+            ("1.234.567 und 1.234,567 Tsd", &[]),
+            ("am 05.03.2024, 1.750,50 EUR", &[]),
+            // One that leaves its notation open counts in both.
+            ("1.234 and 1,234", &[]),
+            ("1.750", &[]),
+            // Others in the text decide.
+            ("1.234,56 in all, on average 1.234", &["1.234"]),
+            ("12.5% in all, on average 1,234", &["1,234"]),
+            // Each is off.
+            ("1.243,56, 1 234,65 und 13,5 %", &["1.243,56", "1 234,65", "13,5 %"]),
+            ("3.3 万, 1.6 亿 and 32 万", &["3.3 万", "1.6 亿", "32 万"]),
+            ("-7, +7, -$12.5, −0.125 and 8", &["-7", "-$12.5", "−0.125"]),
+            ("2024,5 and 7,5", &["2024,5", "7,5"]),
+            ("2024,2024 and 7,12.5", &[]),
+            ("31.11.2024", &["31.11.2024"]),
+            ("１２.５％ and ９９", &["99"]),
+        ] {
+            let mut numbers = KnownNumbers::default();
+            numbers.add_csv(csv);
+            let found = numbers.find_unsupported(list_figures(text));
+            assert_eq!(texts(&found), unsupported, "{text}");
+        }
+    }
+
+    #[test]
     fn numbers_of_a_query_support_figures() {
         let mut numbers = KnownNumbers::default();
-        numbers.add_text("SELECT a FROM t WHERE d >= DATE '2024-01-01' ORDER BY 1 LIMIT 10");
-        let found = numbers.find_unsupported(list_figures("The top 10 of 2024, not of 2025"));
-        assert_eq!(texts(&found), ["2025"]);
+        numbers.add_sql("SELECT a FROM t WHERE d >= DATE '2024-01-01' AND a IN (3,444) LIMIT 10");
+        let figures = list_figures("The top 10 of 2024, not of 2025; of 444, not of 3,444.");
+        assert_eq!(texts(&numbers.find_unsupported(figures)), ["2025", "3,444"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::document::render_note;
 use crate::job_files::{JobFiles, choose_files, explain_sandbox_error, render_error};
-use crate::python_tool::sandbox_policy;
+use crate::python_tool::sandbox_tool;
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Maximum number of files in one call; other files are listed by name.
@@ -46,16 +46,8 @@ impl<F: Files + Send + Sync> TypedTool for LookTool<F> {
     type Arguments = LookArguments;
 
     fn definition(&self, language: Language) -> ToolDefinition {
-        ToolDefinition {
-            name: "look".to_owned(),
-            words: self.prompts.describe_tool(language, prompt::TOOL_LOOK),
-            effect: EffectClass::Idempotent,
-            policy: sandbox_policy(),
-            timeout: self.sandbox.call_timeout(),
-            visible: false,
-            for_agents_only: true,
-            state_owner: None,
-        }
+        let words = self.prompts.describe_tool(language, prompt::TOOL_LOOK);
+        sandbox_tool("look", words, EffectClass::Idempotent, self.sandbox.as_ref())
     }
 
     async fn run(

@@ -11,7 +11,7 @@ use djinn_runtime::port::sandbox::{
     BlockValue, JobEnd, JobOutput, Sandbox, SandboxAnswer, SandboxFile, SandboxJob, SandboxWork,
 };
 use djinn_runtime::port::tool::{ToolContext, ToolError};
-use djinn_runtime::prompt::{self, Prompts};
+use djinn_runtime::prompt::{self, Prompts, ToolDescription};
 use djinn_runtime::texts::MAX_DESCRIPTION;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -162,15 +162,10 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
     type Arguments = PythonArguments;
 
     fn definition(&self, language: Language) -> ToolDefinition {
+        let words = self.prompts.describe_tool(language, prompt::TOOL_PYTHON);
         ToolDefinition {
-            name: "python".to_owned(),
-            words: self.prompts.describe_tool(language, prompt::TOOL_PYTHON),
-            effect: EffectClass::Idempotent,
-            policy: sandbox_policy(),
-            timeout: self.sandbox.call_timeout(),
             visible: true,
-            for_agents_only: true,
-            state_owner: None,
+            ..sandbox_tool("python", words, EffectClass::Idempotent, self.sandbox.as_ref())
         }
     }
 
@@ -218,15 +213,23 @@ impl<F: Files + Send + Sync> TypedTool for PythonTool<F> {
     }
 }
 
-/// Returns a policy without outside effects; results may contain text of a file or of the model.
-pub(crate) fn sandbox_policy() -> ToolPolicy {
-    ToolPolicy {
+/// Returns the definition of a tool over jobs of the sandbox, for agent files only. The tool has no outside effects;
+/// its results may contain text of a file or of the model.
+pub(crate) fn sandbox_tool(
+    name: &str,
+    words: ToolDescription,
+    effect: EffectClass,
+    sandbox: &dyn Sandbox,
+) -> ToolDefinition {
+    let policy = ToolPolicy {
         risk: Risk::Low,
         untrusted: true,
         echoes_model: true,
         estimate: Estimate { tokens: 1_000, ms: 2_000, calls: 1, ..Estimate::default() },
         ..ToolPolicy::default()
-    }
+    };
+    let timeout = sandbox.call_timeout();
+    ToolDefinition { policy, timeout, ..ToolDefinition::for_agents(name, words, effect) }
 }
 
 /// Returns the first comment of a block, by habit its description.

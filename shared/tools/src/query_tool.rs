@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, render_error};
-use crate::python_tool::{sandbox_policy, strip_fence};
+use crate::python_tool::{sandbox_tool, strip_fence};
 use crate::table_list::{escape_cell, show};
 use crate::table_state::{StoredResult, TABLE_TOOL, TableState};
 use crate::typed_tool::{ToolDefinition, TypedTool};
@@ -261,15 +261,11 @@ impl<F: Files + Send + Sync> TypedTool for QueryTool<F> {
     type Arguments = QueryArguments;
 
     fn definition(&self, language: Language) -> ToolDefinition {
+        let words = self.prompts.describe_tool(language, prompt::TOOL_RUN_SQL);
         ToolDefinition {
-            name: "run_sql".to_owned(),
-            words: self.prompts.describe_tool(language, prompt::TOOL_RUN_SQL),
-            effect: EffectClass::Read,
-            policy: sandbox_policy(),
-            timeout: self.sandbox.call_timeout(),
             visible: true,
-            for_agents_only: true,
             state_owner: Some(TABLE_TOOL.to_owned()),
+            ..sandbox_tool("run_sql", words, EffectClass::Read, self.sandbox.as_ref())
         }
     }
 

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::job_files::{JobFiles, choose_images, explain_sandbox_error, render_error};
-use crate::python_tool::{sandbox_policy, strip_fence};
+use crate::python_tool::{sandbox_tool, strip_fence};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Maximum characters of a report returned to its caller.
@@ -148,16 +148,8 @@ impl<F: Files + Send + Sync> TypedTool for RenderTool<F> {
     type Arguments = RenderArguments;
 
     fn definition(&self, language: Language) -> ToolDefinition {
-        ToolDefinition {
-            name: "render".to_owned(),
-            words: self.prompts.describe_tool(language, prompt::TOOL_RENDER),
-            effect: EffectClass::Idempotent,
-            policy: sandbox_policy(),
-            timeout: self.sandbox.call_timeout(),
-            visible: false,
-            for_agents_only: true,
-            state_owner: None,
-        }
+        let words = self.prompts.describe_tool(language, prompt::TOOL_RENDER);
+        sandbox_tool("render", words, EffectClass::Idempotent, self.sandbox.as_ref())
     }
 
     async fn run(

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, job_context, render_error};
-use crate::python_tool::sandbox_policy;
+use crate::python_tool::sandbox_tool;
 use crate::table_catalog::{CatalogTable, TableCatalog};
 use crate::table_list::list_tables;
 use crate::table_state::{ReadFile, StoredTable, TABLE_TOOL, TableState, TableWords};
@@ -169,16 +169,8 @@ impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
     type Arguments = TableArguments;
 
     fn definition(&self, language: Language) -> ToolDefinition {
-        ToolDefinition {
-            name: TABLE_TOOL.to_owned(),
-            words: self.prompts.describe_tool(language, prompt::TOOL_FIND_TABLES),
-            effect: EffectClass::Read,
-            policy: sandbox_policy(),
-            timeout: self.sandbox.call_timeout(),
-            visible: false,
-            for_agents_only: true,
-            state_owner: None,
-        }
+        let words = self.prompts.describe_tool(language, prompt::TOOL_FIND_TABLES);
+        sandbox_tool(TABLE_TOOL, words, EffectClass::Read, self.sandbox.as_ref())
     }
 
     async fn run(

@@ -109,6 +109,11 @@ impl ToolDefinition {
             state_owner: None,
         }
     }
+
+    /// Creates a tool with a timeout of 30 s that is only offered to agents with the name in their files.
+    pub(crate) fn for_agents(name: &str, words: ToolDescription, effect: EffectClass) -> Self {
+        Self { words, for_agents_only: true, ..Self::new(name, "", effect) }
+    }
 }
 
 /// A [`TypedTool`] in the form required by drivers.

@@ -87,6 +87,7 @@ impl Translator {
         at_ms: i64,
     ) -> Vec<AgentResponse> {
         let key = reply.key.clone();
+        let is_unknown = self.texts.is_unknown(&key);
         let was_shown = self.texts.complete_message(&key);
         let mut was_text_shown = was_shown.contains(&TextKind::Text);
         let mut events = Vec::new();
@@ -102,7 +103,8 @@ impl Translator {
         }
         if key.message.is_summary() {
             self.summary_finish = reply.finish;
-        } else if let Some(whole) = self.add_to_report(&reply, at_ms) {
+        } else if let Some(whole) = self.add_to_report(&reply, is_unknown && !was_text_shown, at_ms)
+        {
             events.extend(whole);
         } else if let Some(rest) = self.add_to_search(&key.path, &reply.text, at_ms) {
             events.extend(rest);

@@ -37,6 +37,8 @@ pub(super) struct Report {
     task: Option<String>,
     /// The complete parts: a reply cut off continues in the next reply.
     text: String,
+    /// The text on the client's display.
+    shown: String,
     /// True if the newest part was cut off and continues in the next reply.
     is_cut_off: bool,
     /// True if the newest event was not final.
@@ -85,6 +87,7 @@ impl Translator {
             message_type,
             task,
             text: String::new(),
+            shown: String::new(),
             is_cut_off: false,
             is_open: false,
             end: None,
@@ -109,6 +112,10 @@ impl Translator {
             TextEdit::Retract => (report.text.clone(), true),
         };
         report.is_open = !is_final;
+        if is_final {
+            report.shown.clear();
+        }
+        report.shown.push_str(&text);
         let message_type = report.message_type;
         let text = if is_final { self.with_file_urls(&text, message_type) } else { text };
         let data = json!({"data": text, "isFinal": is_final, "agentType": self.agent_type()});
@@ -130,10 +137,12 @@ impl Translator {
     }
 
     /// Adds a complete reply to its document. Returns `None` if the reply is not a part. The events are empty
-    /// until the file is known, then contain the whole document; those of an analysis contain the text so far.
+    /// until the file is known, then contain the whole document. An analysis grows by the text that is not shown yet,
+    /// and is replaced if `is_unknown` says that an earlier connection may have shown a part of the reply.
     pub(super) fn add_to_report(
         &mut self,
         reply: &LaneReply,
+        is_unknown: bool,
         at_ms: i64,
     ) -> Option<Vec<AgentResponse>> {
         let path = &reply.key.path;
@@ -143,14 +152,15 @@ impl Translator {
         if report.agent != ANALYSIS_AGENT {
             return Some(self.whole_report(path).into_iter().collect());
         }
-        if report.end.is_some() || (reply.text.trim().is_empty() && !report.is_open) {
-            return Some(Vec::new());
-        }
-        if !report.is_cut_off {
+        if !report.is_cut_off && !reply.text.trim().is_empty() {
             report.text.push_str("\n\n");
         }
-        let whole = TextEdit::Replace(String::new());
-        self.report_piece(path, &whole, at_ms)
+        let edit = match report.text.strip_prefix(report.shown.as_str()) {
+            Some("") if !is_unknown => return Some(Vec::new()),
+            Some(rest) if !is_unknown => TextEdit::Append(rest.to_owned()),
+            _ => TextEdit::Replace(String::new()),
+        };
+        self.report_piece(path, &edit, at_ms)
     }
 
     /// Returns the events of a result within an analysis: the queries with their first rows, or none for the

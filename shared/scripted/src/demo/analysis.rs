@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::plan::{PLANNING, finish_plan};
+use super::plan::{PLANNING, can_name, finish_plan};
 use super::question::question_text;
 use crate::request::{MessageRole, RecordedRequest};
 use crate::response::ScriptedResponse;
@@ -13,9 +13,6 @@ const PYTHON: &str = "python";
 const ANALYSIS_AGENT: &str = "data_analysis";
 /// The call before the agent's first turn, whose result follows the task as a message of the user.
 const FIND_TABLES: &str = "find_tables";
-
-/// The colon after an agent's name in our prompt `plan/system`, in both languages.
-const COLONS: [&str; 2] = [": ", "："];
 
 /// A known task.
 struct KnownAnalysis {
@@ -175,9 +172,7 @@ fn plan_analysis(known: &KnownAnalysis, request: &RecordedRequest) -> Option<Scr
     if request.answered_calls().any(|(call, _)| call.tool == PLANNING) {
         return Some(finish_plan(finish_notice.to_owned()));
     }
-    let system = request.system();
-    let is_offered = |colon: &&str| system.contains(&format!("\n- {ANALYSIS_AGENT}{colon}"));
-    if !COLONS.iter().any(is_offered) {
+    if !can_name(ANALYSIS_AGENT, request) {
         return None;
     }
     let plan = json!({

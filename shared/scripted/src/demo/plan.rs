@@ -81,15 +81,20 @@ fn update_plan(
     )
 }
 
-/// Returns the agent for a step, if offered to the planner: our prompt `plan/system`.
+/// Returns the agent for a step, if offered to the planner.
 fn find_agent(step: &DemoStep, request: &RecordedRequest) -> &'static str {
     let agent = match step {
         DemoStep::Find { .. } => "researcher",
         DemoStep::Report { .. } => return "",
         DemoStep::Compare { .. } => "writer",
     };
-    let is_offered = request.system().contains(&format!("\n- {agent}: "));
-    if is_offered { agent } else { "" }
+    if can_name(agent, request) { agent } else { "" }
+}
+
+/// Returns true if the planner can name the agent: our prompt `plan/system`, in either language.
+pub(super) fn can_name(agent: &str, request: &RecordedRequest) -> bool {
+    let system = request.system();
+    [": ", "："].iter().any(|colon| system.contains(&format!("\n- {agent}{colon}")))
 }
 
 pub(super) fn finish_plan(say: String) -> ScriptedResponse {

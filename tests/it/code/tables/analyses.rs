@@ -105,6 +105,13 @@ async fn joyagents_clients_see_an_analysis_grow_and_then_as_a_whole() {
     let thought =
         |event: &Value| event["resultMap"]["data"].as_str().unwrap().contains("First the totals.");
     assert!(shown.iter().any(thought), "{shown:?}");
+    // The page appends each of the others, in which no text is repeated.
+    assert!(shown.iter().all(|event| event["resultMap"]["isFinal"] == false), "{shown:?}");
+    let texts = shown.iter().map(|event| event["resultMap"]["data"].as_str().unwrap());
+    let grown: String = texts.collect();
+    for words in ["First the totals.", "**Totals by region**", "**Newest month**", "East sells"] {
+        assert_eq!(grown.matches(words).count(), 1, "{words}: {grown}");
+    }
     let requests = world.model.requests();
     let root = requests.iter().find(|r| path_of(r).as_deref() == Some("")).unwrap();
     let offered: Vec<&str> = root.tools().iter().map(|tool| tool.name.as_str()).collect();
