@@ -27,8 +27,9 @@ pub use interrupts::InterruptId;
 use interrupts::describe_interrupt;
 use texts::Texts;
 use transcript::Transcript;
-use work::{Children, CurrentPlan};
+use work::CurrentPlan;
 
+use crate::child_work::WorkingChildren;
 use crate::connection::{Frame, Projection};
 use crate::cursor::Cursor;
 use crate::link::SessionLinks;
@@ -82,7 +83,7 @@ pub struct AgUi {
     requests: OpenRequests,
     request_links: BTreeMap<HumanRequestId, String>,
     plan: CurrentPlan,
-    children: Children,
+    children: WorkingChildren,
     /// The newest message of the run, which has the calls that follow.
     newest_message: String,
 }
@@ -103,7 +104,7 @@ impl AgUi {
             requests: OpenRequests::default(),
             request_links: BTreeMap::new(),
             plan: CurrentPlan::default(),
-            children: Children::default(),
+            children: WorkingChildren::default(),
             newest_message: String::new(),
         }
     }
@@ -152,17 +153,22 @@ impl AgUi {
                 self.send_plan();
             }
             let path = entry.path.with_child(child.clone());
-            self.children.start(path, description, agent, &mut self.transcript);
+            let content = self.children.start(&path, description, agent);
+            self.transcript.send_child(&path, &content);
         } else if let Event::ChildEnded { child, status, text, files, .. } = &entry.event {
             let path = entry.path.with_child(child.clone());
             // Nobody responds to the requests of a child that has ended.
             self.requests.forget(&path, None);
-            self.children.end(&path, *status, text, &mut self.transcript);
+            if let Some(content) = self.children.end(&path, *status, text) {
+                self.transcript.send_child(&path, &content);
+            }
             self.add_files(files);
         } else if entry.path.is_root() {
             self.apply_own_event(&entry.event);
-        } else if let Event::MessageCompleted { text, .. } = &entry.event {
-            self.children.write(&entry.path, text, &mut self.transcript);
+        } else if let Event::MessageCompleted { text, .. } = &entry.event
+            && let Some(content) = self.children.write(&entry.path, text)
+        {
+            self.transcript.send_child(&entry.path, &content);
         }
     }
 
@@ -349,7 +355,9 @@ impl Projection for AgUi {
         self.texts.begin_response();
         self.start();
         self.send_plan();
-        self.children.send_running(&mut self.transcript);
+        for (path, content) in self.children.objects() {
+            self.transcript.send_child(path, &content);
+        }
         self.transcript.take_frames()
     }
 

@@ -5,7 +5,6 @@
 //! becomes void, `reset-step` drops the step, and the valid parts follow again.
 
 mod calls;
-mod children;
 mod parts;
 mod text;
 
@@ -14,7 +13,6 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use calls::{Calls, call_to_approve};
-use children::Children;
 use djinn_core::entry::{Entry, Event, ResetReason, RunResult};
 use djinn_core::file::ProductFile;
 use djinn_core::human::HumanRequest;
@@ -30,6 +28,7 @@ use parts::{ResponseParts, TextPart};
 use text::Texts;
 
 use crate::call_progress::CallKey;
+use crate::child_work::WorkingChildren;
 use crate::connection::{Frame, Projection};
 use crate::cursor::Cursor;
 use crate::link::SessionLinks;
@@ -65,7 +64,7 @@ pub struct AiSdk {
     requests: OpenRequests,
     request_links: BTreeMap<HumanRequestId, String>,
     plan: Option<Plan>,
-    children: Children,
+    children: WorkingChildren,
 }
 
 impl AiSdk {
@@ -84,7 +83,7 @@ impl AiSdk {
             requests: OpenRequests::default(),
             request_links: BTreeMap::new(),
             plan: None,
-            children: Children::default(),
+            children: WorkingChildren::default(),
         }
     }
 
@@ -122,18 +121,23 @@ impl AiSdk {
                 self.set_step_status(task.step_id(), StepStatus::InProgress, "");
             }
             let path = entry.path.with_child(child.clone());
-            self.children.start(path, description, agent, &mut self.parts);
+            let data = self.children.start(&path, description, agent);
+            self.parts.add_child(&path, &data);
         } else if let Event::ChildEnded { child, status, text, files, .. } = &entry.event {
             let path = entry.path.with_child(child.clone());
             // Nobody responds to the requests of a child that has ended.
             self.requests.forget(&path, None);
             self.calls.forget_child(&path);
-            self.children.end(&path, *status, text, &mut self.parts);
+            if let Some(data) = self.children.end(&path, *status, text) {
+                self.parts.add_child(&path, &data);
+            }
             self.add_files(files);
         } else if entry.path.is_root() {
             self.apply_own_event(&entry.event);
-        } else if let Event::MessageCompleted { text, .. } = &entry.event {
-            self.children.write(&entry.path, text, &mut self.parts);
+        } else if let Event::MessageCompleted { text, .. } = &entry.event
+            && let Some(data) = self.children.write(&entry.path, text)
+        {
+            self.parts.add_child(&entry.path, &data);
         }
     }
 
@@ -321,7 +325,7 @@ impl Projection for AiSdk {
         self.calls.begin_response(self.options.is_known, &mut self.parts);
         if !self.options.is_known {
             self.send_plan();
-            self.children.send_running(&mut self.parts);
+            self.children.objects().for_each(|(path, data)| self.parts.add_child(path, &data));
         }
         self.take_frames()
     }

@@ -10,6 +10,7 @@ mod mcp;
 mod mode;
 mod model;
 mod page;
+mod responses_api;
 mod run;
 mod session;
 mod tool;
@@ -32,6 +33,10 @@ pub use mcp::{McpAnswerBody, ProtectedResourceBody};
 pub use mode::{ModeBody, ModeListBody};
 pub use model::{DataColumnBody, DataModelBody, DataPreviewBody, DataPreviewRows, ModelListBody};
 pub use page::{PageConfigBody, PageIssuerBody, PageLanguage, PageToken, SignInMethod};
+pub use responses_api::{
+    IncompleteDetailsBody, ResponseErrorBody, ResponseMetadataBody, ResponseObjectBody,
+    ResponseSessionBody, ResponseUsageBody,
+};
 pub use run::{
     AcceptedBody, AmountBody, BudgetBody, ChildBody, EndBody, ExpiredWord, FailureBody,
     JournalBody, MessageBody, MessageState, PlanEditState, PlanVersionBody, PlanWaitingBody,

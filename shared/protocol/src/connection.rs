@@ -31,6 +31,10 @@ pub enum Frame {
 
 /// The frames of one client protocol, as a fold over one connection.
 pub trait Projection: Send {
+    /// Begins a record, whose own entries follow; does nothing by default.
+    fn begin_record(&mut self, number: u64) {
+        let _ = number;
+    }
     /// Returns the frames for an entry.
     fn project_entry(&mut self, entry: &Entry) -> Vec<Frame>;
     /// Returns the frames for a piece of an unfinished message.
@@ -91,6 +95,7 @@ impl Connection {
     /// Applies a record shown on an earlier connection, without sending frames.
     pub fn skip_record(&mut self, record: &Record) {
         if self.is_next(record) {
+            self.projection.begin_record(record.number);
             for entry in &record.entries {
                 self.project_entry(entry);
             }
@@ -117,6 +122,7 @@ impl Connection {
         }
         let mut frames = self.child_frames(children);
         self.early = None;
+        self.projection.begin_record(record.number);
         for entry in &record.entries {
             frames.extend(self.project_entry(entry));
         }

@@ -42,6 +42,11 @@ const TERMS: &[Term] = &[
         is: |word| has_any(word, &MCP),
         home: &["shared/protocol/src/mcp", "shared/mcp/"],
     },
+    Term {
+        what: "a word of the Responses API",
+        is: |word| has_any(word, &RESPONSES_API),
+        home: &["shared/protocol/src/responses_api", "shared/model/"],
+    },
     Term { what: "a word of AG-UI", is: is_ag_ui, home: &["shared/protocol/src/ag_ui"] },
 ];
 
@@ -71,6 +76,14 @@ const MCP: [&str; 6] = [
     "progressToken",
     "resource_link",
     "structuredContent",
+];
+
+const RESPONSES_API: [&str; 5] = [
+    "output_text",
+    "response.content_part",
+    "response.output_",
+    "response.reasoning_",
+    "url_citation",
 ];
 
 /// The beginnings of AG-UI's events.
@@ -145,6 +158,7 @@ fn a_stranger_is_noticed() {
         ("tool-input-available", "ai_sdk/calls.rs", "the AI SDK"),
         ("chat.completion.chunk", "chat_completions.rs", "Chat Completions"),
         ("structuredContent", "mcp/outcome.rs", "MCP"),
+        ("response.output_text.delta", "responses_api/item.rs", "the Responses API"),
     ] {
         let wire = format!("const A: &str = \"{literal}\";");
         let route = found("functions/agent/src/route/ask.rs", &wire);

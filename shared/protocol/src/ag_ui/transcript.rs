@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use djinn_core::id::RunId;
+use djinn_core::id::{Path, RunId};
 use serde_json::{Value, json};
 
 use crate::connection::Frame;
@@ -77,6 +77,11 @@ impl Transcript {
         self.waiting.push(json!({
             "type": "ACTIVITY_SNAPSHOT", "messageId": id, "activityType": kind, "content": content,
         }));
+    }
+
+    /// Sends the object of a child.
+    pub(super) fn send_child(&mut self, path: &Path, content: &Value) {
+        self.send_activity("CHILD", &format!("child:{path}"), content);
     }
 
     /// Sends a complete text of our own.

@@ -1,5 +1,6 @@
 //! The parts of one response, as chunks of the AI SDK's UI message stream.
 
+use djinn_core::id::Path;
 use serde_json::{Value, json};
 
 use crate::connection::Frame;
@@ -26,6 +27,11 @@ impl ResponseParts {
         }
         self.valid.push(chunk.clone());
         self.waiting.push(chunk);
+    }
+
+    /// Sends the object of a child.
+    pub(super) fn add_child(&mut self, path: &Path, data: &Value) {
+        self.add(json!({"type": "data-child", "id": path.to_string(), "data": data}));
     }
 
     /// Marks a part as valid whose chunks the client already has.

@@ -23,6 +23,7 @@ mod mcp;
 mod page;
 mod projection;
 mod report;
+mod responses_api;
 mod search;
 #[allow(dead_code, reason = "the core's own tests use more of it")]
 #[path = "../../../core/tests/it/story.rs"]
