@@ -58,6 +58,7 @@ async fn two_users_of_a_tenant_use_the_same_labels_and_see_nothing_of_each_other
         assert_eq!(listed["runs"].as_array().unwrap().len(), 2, "{listed}");
         let sessions = user.get("/sessions").await.json();
         assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1, "{sessions}");
+        assert_eq!(sessions["user"], name.to_lowercase());
     }
     let [anna, bob] = users;
     assert_eq!(anna.get(&format!("/runs/{}", runs[1])).await.status, 404);

@@ -156,6 +156,7 @@ export const ACCESS = {
     model.on("And tomorrow", { tool: "file_tool", arguments: { ...WRITE, filename: "his.md" } });
     model.on("And tomorrow", "Tomorrow too.");
     await signIn(page, anna, system.url);
+    await page.getByTitle("Signed in as anna").waitFor();
     await ask(page, "For both to see");
     await gate.reached;
     await page.getByRole("button", { name: "Share", exact: true }).click();
@@ -205,6 +206,10 @@ export const ACCESS = {
     await page.getByRole("button", { name: "Shared", exact: true }).click();
     await dialog.getByRole("button", { name: "Stop sharing with bob" }).click();
     await copy.waitFor({ state: "detached" });
+    // Bob's page asks from time to time, and when its tab is shown again.
+    await guest.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await guest.getByText("This conversation is no longer shared with you. You can still read what is shown here.").waitFor();
+    await conversation(guest).getByText("It is written.").waitFor();
     await guest.reload();
     await conversation(guest).getByText("This conversation was not found, or is no longer shared with you.").waitFor();
     // A user who may write asks there.

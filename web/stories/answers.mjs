@@ -8,8 +8,8 @@ import { System } from "./system.mjs";
 const CITED = "Gold is warm [1], zinc is cold [2].\n\n## Sources\n\n- [1] [Of gold](https://gold.example/warm)";
 
 /** The home of the system with tables, whose Python is installed once: about a minute. */
-const HOME = new URL("../../target/page-tables", import.meta.url).pathname;
-const INSTALLATION = 300_000;
+export const HOME = new URL("../../target/page-tables", import.meta.url).pathname;
+export const INSTALLATION = 300_000;
 
 /** Asks a data question of the demo model. Returns the first result of its query. */
 async function askForData(page, question) {
@@ -171,6 +171,8 @@ export const ANSWERS = {
     await ask(page, "Without storage");
     await conversation(page).getByText("Nothing is kept.").waitFor();
     await ended(page);
+    await conversation(page).getByRole("button", { name: "Ask again" }).click();
+    assert.equal(await page.getByRole("textbox", { name: "Your question" }).inputValue(), "Without storage");
     await page.reload();
     await conversation(page).getByText("Nothing is kept.").waitFor();
   },

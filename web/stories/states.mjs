@@ -3,6 +3,7 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { HOME, INSTALLATION } from "./answers.mjs";
 import { startBrowser } from "./browser.mjs";
 import { Gate, ScriptedModel } from "./model.mjs";
 import { ask, askMe, box, card, choosePlan, conversation, ended, stop, WRITE } from "./steps.mjs";
@@ -49,6 +50,23 @@ const changeSession = (page, change) =>
     await route.fulfill({ response, json: change(await response.json()) });
   });
 
+const QUARTERS = ["Metal", ...Array.from({ length: 8 }, (_, at) => `Quarter ${1 + (at % 4)} of ${2023 + Math.floor(at / 4)}`)];
+const WIDE = [QUARTERS, QUARTERS.map(() => "---"), ...["Copper", "Zinc", "Tin"].map((metal) => [metal, ...QUARTERS.slice(1).map(() => "8 934")])]
+  .map((row) => `| ${row.join(" | ")} |`)
+  .join("\n");
+
+/** Asks about the sample data, in a system that keeps the packages for it. */
+async function askForData({ page, after }, question) {
+  const system = await System.start({ DJINN_HOME: HOME });
+  after(() => system.close());
+  await page.goto(system.url);
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await page.getByRole("menuitemradio", { name: "Data query" }).click();
+  await ask(page, question);
+  await page.locator("[data-chart]").first().waitFor({ timeout: INSTALLATION });
+  await ended(page);
+}
+
 let plans = 0;
 
 async function startPlan({ page, model, system }, gate) {
@@ -83,6 +101,47 @@ const STATES = {
     await ask(page, "Which metal is warm?");
     await conversation(page).getByText("Of gold and other metals").waitFor();
     await ended(page);
+  },
+  async narration({ page, model, system }) {
+    const look = (filename) => ({ tool: "file_tool", arguments: { ...WRITE, filename } });
+    model.on("Which metals", "I note the prices of the **first quarter** first, and then look at how they changed.", look("first.md"));
+    model.on("Which metals", "The second quarter is next: I compare it with the first one, metal by metal.", look("second.md"));
+    model.on("Which metals", ANSWER);
+    await page.goto(system.url);
+    await ask(page, "Which metals rose?");
+    await conversation(page).getByText("Of gold and other metals").waitFor();
+    await ended(page);
+  },
+  async wide_table({ page, model, system }) {
+    model.on("All quarters", `These are all quarters.\n\n${WIDE}\n\nMore will follow.`);
+    await page.goto(system.url);
+    await ask(page, "All quarters");
+    await conversation(page).getByText("More will follow.").waitFor();
+    await ended(page);
+  },
+  line_chart: (given) => askForData(given, "2024年各月销量变化趋势如何？"),
+  pie_chart: (given) => askForData(given, "各地区销售额占比是多少？"),
+  bar_chart: (given) => askForData(given, "采购成本最高的前十名商品是什么？"),
+  async notices({ page, model, system }) {
+    model.on("Which metal", "Copper.");
+    await page.goto(system.url);
+    await ask(page, "Which metal is warm?");
+    await ended(page);
+    const body = { code: "store_unavailable", message: "", detail: "the table", retryable: true };
+    await page.route(/\/title$/, (route) => route.fulfill({ status: 503, json: body, headers: { "djinn-request-id": "req_1" } }));
+    await page.getByRole("button", { name: "Actions for Which metal is warm?" }).click();
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill("Warm metals");
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "That did not work" }).waitFor();
+  },
+  async file_to_approve({ page, model, system }) {
+    model.on("Write it down", "I write.", { tool: "file_tool", arguments: { ...WRITE, filename: "metals.md", content: ANSWER } });
+    await page.goto(system.url);
+    await askMe(page, "before risky calls");
+    await ask(page, "Write it down");
+    await card(page, "write a file").getByRole("button", { name: "Preview" }).click();
+    await card(page, "write a file").getByRole("heading", { name: "Figures" }).waitFor();
   },
   async three_lanes(given) {
     await startPlan(given, given.gate);

@@ -7,13 +7,14 @@ import { EMPTY_TURN } from "../src/store/turns";
 import type { SessionFile, Turn } from "../src/store/types";
 import { NO_SURROUNDINGS, SurroundingsContext } from "../src/view/markdown/context";
 import { MOST_ROWS, parseCsv } from "../src/view/files/csv";
+import { Box } from "../src/view/input/Box";
 import { Markdown } from "../src/view/markdown/Markdown";
 import { Sources } from "../src/view/panel/Sources";
 import { CallView } from "../src/view/talk/CallView";
 import { End } from "../src/view/talk/End";
 import { RowView } from "../src/view/talk/RowView";
 import { RowMaker } from "../src/view/talk/rows";
-import { TestPage } from "./page";
+import { runOf, TestPage } from "./page";
 
 const pages: TestPage[] = [];
 afterEach(() => Promise.all(pages.splice(0).map((page) => page.close())));
@@ -51,6 +52,57 @@ test("a citation opens the source of its own turn, and other numbers stay text",
   expect(page.text).toContain("zinc [2].");
 });
 
+test("texts before work are narration, and the answer is none", () => {
+  const call = { id: "c", at_ms: 3, type: "call.requested", call: "t1.c1", tool: "look", arguments: {}, visible: true };
+  const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, took_ms: 1 };
+  const message = (id: string, text: string, answer: boolean) => ({ id, at_ms: 2, type: "message.completed", message: id, text, answer, usage });
+  const narrations = (entries: readonly unknown[]): readonly boolean[] => {
+    const turns = [{ ...turn("q1", { status: "running" }), detail: runOf(entries) }];
+    const rows = new RowMaker().rowsOf({ turns, unreadMessages: [] } as never);
+    return rows.flatMap((row) => (row.kind === "text" || row.kind === "block" ? [row.isNarration] : []));
+  };
+  const first = message("t1", "I look.", false);
+  expect(narrations([first])).toEqual([false]);
+  expect(narrations([first, call])).toEqual([true]);
+  expect(narrations([first, call, message("t2", "Gold.", true)])).toEqual([true, false]);
+});
+
+test("a question is not sent without a file whose upload failed", async () => {
+  const page = newPage();
+  const upload = { id: "u1", name: "sales.csv", size: 10, progress: 0, error: null };
+  page.draft({ text: "Which region?", uploads: [{ ...upload, state: "failed" }] });
+  await page.show(<Box />);
+  expect(page.text).toContain("One file was not uploaded. Try again, or remove it.");
+  expect(page.find<HTMLButtonElement>("Send").disabled).toBe(true);
+  page.draft({ text: "Which region?", uploads: [{ ...upload, state: "done" }] });
+  await page.show(<Box />);
+  expect(page.find<HTMLButtonElement>("Send").disabled).toBe(false);
+});
+
+test("the pictures of an answer are shown with it, and open", async () => {
+  const file = (name: string, media_type: string) => ({ name, size: 1, description: `About ${name}`, media_type, internal: false, preview_url: `/${name}` }) as SessionFile;
+  const page = newPage({ files: [file("a.png", "image/png"), file("b.csv", "text/csv")] });
+  await page.show(<End turn={turn("q1", { answer: "Done.", fileNames: ["a.png", "b.csv"] })} />);
+  expect([...page.element.querySelectorAll("img")].map((image) => image.alt)).toEqual(["About a.png"]);
+});
+
+test("the newest question is asked again from the box, in its own mode", async () => {
+  const question = "Which metal?";
+  const detail = { ...runOf([]), mode: "plan_solve" };
+  const older = turn("q0", { question: "What?", answer: "That." });
+  const newest = turn("q1", { question, answer: "Gold.", detail });
+  const page = newPage({ turns: [older, newest] });
+  page.modes("react", "plan_solve");
+  await page.show(<End turn={newest} />);
+  await page.press("Ask again");
+  expect(page.calls).toEqual([["setDraft", { text: question, mode: "plan_solve" }]]);
+  await page.show(<End turn={older} />);
+  expect(page.all("Ask again")).toEqual([]);
+  await page.change({ canWrite: false });
+  await page.show(<End turn={newest} />);
+  expect(page.all("Ask again")).toEqual([]);
+});
+
 test("citations of a result are links, and an address that is no page stays text", async () => {
   const page = newPage();
   const result = {
@@ -61,7 +113,7 @@ test("citations of a result are links, and an address that is no page stays text
     files: [],
     full_output: null,
   };
-  const call = { kind: "call", key: "c", call: "t1.c1", tool: "deep_search", arguments: {}, result, endedAtMs: 1, startedAtMs: 0 };
+  const call = { kind: "call", key: "c", call: "t1.c1", tool: "deep_search", arguments: {}, result, endedAtMs: 1, startedAtMs: 0, waitedMs: 0 };
   await page.show(<CallView call={call as never} />);
   await act(() => page.element.querySelector("button")?.click());
   const links = [...page.element.querySelectorAll("a")];
@@ -95,7 +147,7 @@ test("a result of 2 MB shows its first 20 kB until all of it is wanted", async (
   const page = newPage();
   const text = "word ".repeat(400_000);
   const result = { status: "done", text, view: { kind: "text" }, files: [], full_output: null };
-  const call = { kind: "call", key: "c", call: "t1.c1", tool: "look", arguments: {}, result, endedAtMs: 1, startedAtMs: 0 };
+  const call = { kind: "call", key: "c", call: "t1.c1", tool: "look", arguments: {}, result, endedAtMs: 1, startedAtMs: 0, waitedMs: 0 };
   await page.show(<CallView call={call as never} />);
   await act(() => page.element.querySelector("button")?.click());
   const shown = (): number => [...page.element.querySelectorAll("pre")].at(-1)?.textContent?.length ?? 0;

@@ -106,6 +106,17 @@ describe("streams of real runs", () => {
   });
 });
 
+it("the time of a call tells how long it waited for its user", async () => {
+  const all = events(await readStream("approval"));
+  const waits = all.flatMap((event) => (event.kind === "entry" && event.entry.type === "human.resolved" ? [event.entry] : []));
+  const run = fold([...all, ...all]);
+  const calls = [...run.lanes.values()].flatMap(({ rows }) => rows.filter((row) => row.kind === "call"));
+  const waited = calls.map(({ waitedMs }) => waitedMs).filter((ms) => ms > 0);
+  const expected = waits.map((entry) => entry.at_ms - (run.requests.get(entry.request)?.atMs ?? 0)).filter((ms) => ms > 0);
+  expect(waited.toSorted()).toEqual(expected.toSorted());
+  expect(waited.length).toBeGreaterThan(0);
+});
+
 it("a message of a user is read by the first turn that begins after it", () => {
   const said = (id: string, at_ms: number): StreamEvent => ({
     kind: "entry",

@@ -77,6 +77,11 @@ export class TestPage {
     this.#state = { ...this.#state, draft: { ...EMPTY_DRAFT, ...part } };
   }
 
+  /** Sets the modes of the next view. */
+  modes(...names: readonly string[]): void {
+    this.#state = { ...this.#state, modes: names.map((name) => ({ name })) as unknown as PageState["modes"] };
+  }
+
   /** Changes parts of the conversation. */
   async change(part: Partial<Conversation>): Promise<void> {
     const { conversation } = this.#state;

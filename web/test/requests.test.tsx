@@ -458,7 +458,7 @@ test("one request is announced above the box only while its card is out of view"
   expect(page.text).toContain("1 request waits for you");
   await act(() => watched[0]?.report(1));
   expect(page.text).not.toContain("1 request waits for you");
-  await act(() => watched[0]?.report(0.5));
+  await act(() => watched[0]?.report(0.4));
   expect(page.text).toContain("1 request waits for you");
   vi.unstubAllGlobals();
 });
@@ -491,6 +491,20 @@ test.each([
   expect(labels()).toEqual(whole);
 });
 
+test("the text of a file to write has a preview, which shows what was typed", async () => {
+  const content = "| Metal |\n| --- |\n| Tin |";
+  const page = await show({ ...call, tool: "file_tool", arguments: { command: "upload", filename: "a.md", content } });
+  await page.write("Content", `${content}\n| Zinc |`);
+  await page.press("Preview");
+  await act(async () => vi.dynamicImportSettled());
+  const cells = [...page.element.querySelectorAll("td")].map((cell) => cell.textContent);
+  expect(cells).toEqual(["Tin", "Zinc"]);
+  await page.press("Text");
+  expect(page.find<HTMLTextAreaElement>("Content").value).toMatch(/Zinc \|$/);
+  await page.write("File name", "a.bin");
+  expect(page.all("Preview")).toEqual([]);
+});
+
 test("a changed argument is shown, though the title tells its original value", async () => {
   const page = await show({ ...call, tool: "file_tool", arguments: upload, schema: uploadSchema });
   expect(page.all("Command")).toEqual([]);
@@ -501,14 +515,12 @@ test("a changed argument is shown, though the title tells its original value", a
 });
 
 test.each([
-  ["a question is skipped", { tool: "ask_user", arguments: {}, reasons: ["clarification"] }, false, "Skipped in 5:00 if you do not answer"],
-  ["a call of this page is skipped", { tool: "look", arguments: {} }, true, "Skipped in 5:00 if you do not answer"],
-  ["what follows for another client is not known", { tool: "look", arguments: {} }, false, "5:00 left to answer"],
-])("the end of the time: %s", async (_, request, isOfPage, expected) => {
-  const page = new TestPage();
+  ["a request of this page's own question is skipped", true, "Skipped in 5:00 if you do not answer"],
+  ["what follows for another client is not known", false, "5:00 left to answer"],
+])("the end of the time: %s", async (_, skipsUnanswered, expected) => {
+  const run = runOf(asking({ ...call, tool: "look", arguments: {}, expires_at_ms: Date.now() + 300_000 }));
+  const page = new TestPage({ turns: [{ ...turnWith(run), skipsUnanswered }] });
   opened.push(page);
-  page.draft({ human: { risks: isOfPage, plan: false, results: false, clarify: false } });
-  const run = runOf(asking({ ...call, ...request, expires_at_ms: Date.now() + 300_000 }));
   await page.show(<RequestSlot run={run} request="t1.c1" />);
   expect(page.text).toContain(expected);
 });

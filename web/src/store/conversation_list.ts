@@ -9,7 +9,7 @@ const PAGE = 50;
 /** A search reads at most so many pages of titles. */
 const MAX_SEARCH_PAGES = 20;
 
-export const EMPTY_LIST: ConversationList = { items: [], hasMore: false, isLoading: true, error: null, search: "" };
+export const EMPTY_LIST: ConversationList = { user: "", items: [], hasMore: false, isLoading: true, error: null, search: "" };
 
 export class Conversations {
   readonly #routes: Routes;
@@ -46,7 +46,7 @@ export class Conversations {
       const listed = page.sessions.map(summaryOf).filter((item) => !this.#touched.has(item.session));
       this.#all = [...this.#all.filter((item) => this.#touched.has(item.session)), ...listed];
       this.#cursor = page.next ?? null;
-      this.#show({ isLoading: false, error: null });
+      this.#show({ user: page.user, isLoading: false, error: null });
       if (this.#cell.get().conversations.search !== "") await this.#readAllTitles();
     } catch (error) {
       if (round === this.#round) this.#show({ isLoading: false, error: errorOf(error) });

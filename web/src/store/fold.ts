@@ -189,6 +189,7 @@ class Fold {
           arguments: entry.arguments,
           isVisible: entry.visible,
           startedAtMs: atMs,
+          waitedMs: 0,
           endedAtMs: null,
           result: null,
           progress: null,
@@ -241,7 +242,7 @@ class Fold {
       case "human.requested":
         return this.#requested(entry);
       case "human.resolved":
-        return this.#changeRequests((state) => state.request.id === entry.request, { resolution: entry });
+        return this.#resolved(entry);
       case "run.ended":
         return this.#runEnded(entry);
       default:
@@ -357,6 +358,16 @@ class Fold {
       });
     }
     this.#change({ requests });
+  }
+
+  #resolved(entry: EntryOf<"human.resolved">): void {
+    const state = this.run.requests.get(entry.request);
+    if (state?.isOpen && "call" in state.request) {
+      this.#changeRow(state.path, state.request.call, (row) =>
+        row.kind === "call" ? { ...row, waitedMs: row.waitedMs + Math.max(0, entry.at_ms - state.atMs) } : row,
+      );
+    }
+    this.#changeRequests(({ request }) => request.id === entry.request, { resolution: entry });
   }
 
   /** Closes the matching requests that are open. */

@@ -11,6 +11,7 @@ import { emptyRun } from "./empty_run";
 import { addSchemas, foldEvents, isWaitingForUsers } from "./fold";
 import { Pending } from "./pending";
 import type { PendingQuestion } from "./pending";
+import { endsShare, SharedLook } from "./shared_look";
 import { conversationParts, EMPTY_TURN, emptyConversation, mergeFiles, turnOf } from "./turns";
 import type { Conversation, Following, Loadable, PageState, Run, Turn } from "./types";
 
@@ -46,6 +47,7 @@ export class OpenConversation {
   #isFlushPlanned = false;
   #isClosed = false;
   #isLoaded = false;
+  readonly #look: SharedLook;
   readonly #schemaRequests = new Set<string>();
 
   constructor(session: string, host: ConversationHost) {
@@ -53,6 +55,8 @@ export class OpenConversation {
     this.#host = host;
     this.#pending = new Pending(host.browser.device);
     this.#conversation = emptyConversation(session);
+    this.#look = new SharedLook(this, host.routes, host.browser);
+    this.#look.plan();
   }
 
   get conversation(): Conversation {
@@ -68,11 +72,13 @@ export class OpenConversation {
 
   close(): void {
     this.#isClosed = true;
+    this.#look.stop();
     this.#follower?.close();
   }
 
   onVisibility(): void {
     this.#follower?.onVisibility();
+    if (this.#isLoaded && !this.#host.browser.isHidden()) void this.#look.look();
   }
 
   wake(): void {
@@ -118,6 +124,24 @@ export class OpenConversation {
       }
       this.#host.show({ state: "failed", error: info });
     }
+  }
+
+  /** Shows a question of another user, and follows its run. */
+  addNewest(turn: Turn): void {
+    this.#set({ turns: [...this.#conversation.turns, turn] });
+    this.#followNewest();
+  }
+
+  /** Keeps what is shown, and asks for nothing more. */
+  endShare(): void {
+    this.#look.stop();
+    this.#follower?.close();
+    this.#follower = null;
+    const active = this.activeRun;
+    const turns = this.#conversation.turns.map((turn) =>
+      active !== null && turn.run === active ? { ...turn, status: "unshared" as const } : turn,
+    );
+    this.#set({ turns, hasShareEnded: true, canWrite: false, following: { state: "idle" } });
   }
 
   async loadOlderTurns(): Promise<void> {
@@ -226,6 +250,7 @@ export class OpenConversation {
       question: question.body.question ?? "",
       startedAtMs: this.#host.clock(),
       attachments: question.attachments,
+      skipsUnanswered: question.body.human_requests?.on_timeout === "skip",
       ...change,
     };
     this.#set({ turns: [...this.#conversation.turns, turn] });
@@ -291,10 +316,13 @@ export class OpenConversation {
   }
 
   #onFollowing(key: string, run: string | null, following: Following): void {
-    if (following.state === "failed" && run === null) {
-      this.#setTurn(key, { status: "unsent", error: following.error });
-      return this.#set({ following: { state: "idle" } });
+    const error = following.state === "failed" ? following.error : null;
+    if (error && run === null) {
+      this.#setTurn(key, { status: "unsent", error });
+      this.#set({ following: { state: "idle" } });
     }
+    if (error && !this.#conversation.isOwner && endsShare(error)) return this.endShare();
+    if (error && run === null) return;
     this.#set({ following });
   }
 

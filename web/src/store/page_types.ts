@@ -17,6 +17,8 @@ export interface ConversationSummary {
 }
 
 export interface ConversationList {
+  /** The signed-in user; empty until the list is read. */
+  readonly user: string;
   /** Newest question first. */
   readonly items: readonly ConversationSummary[];
   readonly hasMore: boolean;

@@ -214,7 +214,7 @@ class PageStore implements Store {
   #send(): void {
     const { draft } = this.#cell.get();
     const text = draft.text.trim();
-    if (text === "" || draft.uploads.some((upload) => upload.state === "uploading")) return;
+    if (text === "" || draft.uploads.some((upload) => upload.state !== "done")) return;
     const open = this.#open;
     if (open && open.activeRun !== null) {
       // Another user's run takes no message, and the session no question beside it.

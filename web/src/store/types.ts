@@ -121,6 +121,8 @@ export interface CallRow {
   readonly arguments: unknown;
   readonly isVisible: boolean;
   readonly startedAtMs: number;
+  /** The part of its time that the call waited for users, in milliseconds. */
+  readonly waitedMs: number;
   readonly endedAtMs: number | null;
   readonly result: ToolResult | null;
   readonly progress: CallProgress | null;
@@ -240,10 +242,13 @@ export interface Turn {
   readonly citations: readonly Citation[];
   /** The names of the files offered with the answer. */
   readonly fileNames: readonly string[];
-  readonly status: RunStatusWord | "sending" | "unsent";
+  /** `unshared`: the share ended while the run was at work. */
+  readonly status: RunStatusWord | "sending" | "unsent" | "unshared";
   readonly startedAtMs: number;
   /** The reader asked: only then do they respond to the run's requests, write to it and edit its plan. */
   readonly isOwn: boolean;
+  /** True if the page knows that requests without an answer are skipped: it asked the question in this tab. */
+  readonly skipsUnanswered: boolean;
   /** The guest who asked, if the reader is the owner; else null. */
   readonly user: string | null;
   readonly attachments: readonly string[];
@@ -270,6 +275,8 @@ export interface Conversation {
   readonly shares: readonly ShareBody[];
   readonly isOwner: boolean;
   readonly canWrite: boolean;
+  /** The owner ended the share while the conversation was open; what is shown stays. */
+  readonly hasShareEnded: boolean;
   readonly following: Following;
   /** Messages sent to the run that no event has repeated yet. */
   readonly unreadMessages: readonly PendingMessage[];

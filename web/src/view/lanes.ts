@@ -113,7 +113,7 @@ export function lastLine(lane: Lane): string {
 }
 
 /** The end of a text, as one line without marks. */
-function lineOf(text: string): string {
+export function lineOf(text: string): string {
   const lines = text.slice(-1_200).trimEnd().split("\n");
   return (lines.at(-1) ?? "")
     .replace(/[#*_`>|]+/g, " ")

@@ -45,6 +45,7 @@ export const en = {
     removeBody: (title: string) => `“${title}”, its answers and its files are deleted. This cannot be undone.`,
     actions: (title: string) => `Actions for ${title}`,
     loadMore: "Show more",
+    signedInAs: (user: string) => `Signed in as ${user}`,
     signOut: "Sign out",
   },
   share: {
@@ -139,7 +140,9 @@ export const en = {
     othersRun: (name: string | null) =>
       `${name ?? "Another user"} asked the newest question. You can ask when it has its answer.`,
     askAgain: "Ask again",
+    askAgainHint: "Puts the question into the box, where you can change it",
     readOnly: "This conversation is shared with you for reading.",
+    shareEnded: "This conversation is no longer shared with you. You can still read what is shown here.",
     unread: "not read yet",
     neverRead: "not read: the run had ended",
     read: "read",
@@ -316,6 +319,10 @@ export const en = {
     stopping: "Stopping",
     add: "Add files",
     drop: "Drop files to add them",
+    failedFiles: (count: number) =>
+      count === 1
+        ? "One file was not uploaded. Try again, or remove it."
+        : `${count} files were not uploaded. Try again, or remove them.`,
     removeFile: (name: string) => `Remove ${name}`,
     retryFile: (name: string) => `Upload ${name} again`,
     uploading: (name: string, percent: number) => `${name}: ${percent} %`,

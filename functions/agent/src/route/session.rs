@@ -38,7 +38,7 @@ pub(crate) async fn list_sessions<P: Ports>(
     let page = store.list_sessions(&caller.user_key(), after.as_ref(), limit).await?;
     let sessions = page.items.iter().map(session_summary_body).collect();
     let next = page.next.map(|position| position.to_string());
-    JsonReply::json(&SessionListBody { sessions, next })
+    JsonReply::json(&SessionListBody { user: caller.user.as_str().to_owned(), sessions, next })
 }
 
 /// `GET /sessions/{session}`: returns the questions and answers, newest first, and the files.

@@ -9,6 +9,8 @@ use crate::event::{PublicCitation, PublicFile};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionListBody {
+    /// The user whose sessions these are: the caller.
+    pub user: String,
     /// The sessions of this page.
     pub sessions: Vec<SessionSummaryBody>,
     /// The `cursor` for the next page; null on the last page.

@@ -30,7 +30,7 @@ const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 export const endingOf = (name: string): string => (/\.([^.]{1,8})$/.exec(name)?.[1] ?? "").toLowerCase();
 
-export function kindOfFile(file: SessionFile): FileKind {
+export function kindOfFile(file: Pick<SessionFile, "name" | "media_type">): FileKind {
   const ending = endingOf(file.name);
   const type = (file.media_type.split(";")[0] ?? "").trim();
   if (type === "application/pdf" || ending === "pdf") return "pdf";
@@ -45,3 +45,7 @@ export function kindOfFile(file: SessionFile): FileKind {
 }
 
 export const languageOf = (name: string): string => CODE[endingOf(name)] ?? "";
+
+/** Returns true if a text that becomes a file of this name looks different from its source. */
+export const hasPreview = (name: string): boolean =>
+  ["markdown", "html", "csv"].includes(kindOfFile({ name, media_type: "" }));

@@ -17,14 +17,22 @@ export function Box(): ReactNode {
   const isOwner = usePage((state) => conversationOf(state)?.isOwner ?? true);
   const isStopping = usePage((state) => conversationOf(state)?.isStopping ?? false);
   const canWrite = usePage((state) => conversationOf(state)?.canWrite ?? true);
+  const hasShareEnded = usePage((state) => conversationOf(state)?.hasShareEnded ?? false);
   const picker = useRef<HTMLInputElement>(null);
   const isUploading = draft.uploads.some((upload) => upload.state === "uploading");
+  const failedCount = draft.uploads.filter((upload) => upload.state === "failed").length;
   /** Another user's run is at work: it takes no message, and the session no question beside it. */
   const isOthers = isActive(turn) && turn?.isOwn === false;
   const isWorking = isActive(turn) && !isOthers;
   const canStop = isActive(turn) && (!isOthers || isOwner);
-  const canSend = draft.text.trim() !== "" && !isUploading && !isOthers;
+  const canSend = draft.text.trim() !== "" && !isUploading && failedCount === 0 && !isOthers;
 
+  if (hasShareEnded)
+    return (
+      <p className={styles.readOnly} role="status">
+        {words.talk.shareEnded}
+      </p>
+    );
   if (!canWrite) return <p className={styles.readOnly}>{words.talk.readOnly}</p>;
 
   const send = (): void => {
@@ -56,6 +64,11 @@ export function Box(): ReactNode {
     >
       {isOthers ? <p className={styles.others}>{words.talk.othersRun(turn?.user ?? null)}</p> : null}
       <Uploads uploads={draft.uploads} />
+      {failedCount > 0 ? (
+        <p className={styles.others} role="alert">
+          {words.input.failedFiles(failedCount)}
+        </p>
+      ) : null}
       <div className={styles.grow} data-text={draft.text}>
         <textarea
           className={styles.text}

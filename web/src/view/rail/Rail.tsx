@@ -88,23 +88,26 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
           )
         }
       </VList>
-      <div className={styles.foot}>
-        {list.hasMore ? (
-          <button
-            type="button"
-            className={parts.quiet}
-            onClick={actions.loadMoreConversations}
-            disabled={list.isLoading}
-          >
-            {words.rail.loadMore}
-          </button>
-        ) : null}
-        {canSignOut ? (
+      {list.hasMore ? (
+        <button
+          type="button"
+          className={`${parts.quiet} ${styles.more}`}
+          onClick={actions.loadMoreConversations}
+          disabled={list.isLoading}
+        >
+          {words.rail.loadMore}
+        </button>
+      ) : null}
+      {canSignOut ? (
+        <div className={styles.foot}>
+          <bdi className={styles.user} title={words.rail.signedInAs(list.user)}>
+            {list.user}
+          </bdi>
           <button type="button" className={parts.quiet} onClick={actions.signOut}>
             {words.rail.signOut}
           </button>
-        ) : null}
-      </div>
+        </div>
+      ) : null}
       {dialog?.kind === "share" ? (
         <Boundary>
           <Suspense>

@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { useWords } from "../../words";
+import { hasPreview } from "../files/kinds";
 import parts from "../parts/parts.module.css";
 import { ObjectFields } from "./Fields";
 import styles from "./requests.module.css";
@@ -70,6 +71,7 @@ export function ArgumentsForm({ original, schema, value, told = [], onChange, on
           value={value}
           original={original}
           told={told}
+          fileName={fileNameIn(value)}
           onChange={onChange}
           onWrong={report}
           path=""
@@ -86,6 +88,10 @@ export function ArgumentsForm({ original, schema, value, told = [], onChange, on
     </div>
   );
 }
+
+/** The name of the file that a call writes. */
+const fileNameIn = ({ filename }: JsonObject): string | undefined =>
+  typeof filename === "string" && hasPreview(filename) ? filename : undefined;
 
 function parseObject(text: string): JsonObject | null {
   try {

@@ -15,7 +15,7 @@ import { useCardEdit } from "./edits";
 import { Hidden } from "./Hidden";
 import { useReportInView } from "./inView";
 import { KeyField } from "./KeyField";
-import { kindOf, labelsOf, parametersOf, type RequestKind, titleOf } from "./kinds";
+import { kindOf, labelsOf, parametersOf, titleOf } from "./kinds";
 import { joinAnswers, readQuestions } from "./answers";
 import styles from "./requests.module.css";
 import { isSame, type JsonObject } from "./schema";
@@ -118,7 +118,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
           {progress?.error ? <ErrorBox error={progress.error} /> : null}
         </div>
         <div ref={foot} className={styles.foot}>
-          <Facts state={state} kind={kind} isMine={isMine} />
+          <Facts state={state} isMine={isMine} />
           {!isMine ? (
             <p className={styles.note}>{words.requests.notYours(asker)}</p>
           ) : isSaying && labels.say ? (
@@ -204,7 +204,7 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   );
 });
 
-function Facts({ state, kind, isMine }: { state: RequestState; kind: RequestKind; isMine: boolean }): ReactNode {
+function Facts({ state, isMine }: { state: RequestState; isMine: boolean }): ReactNode {
   const words = useWords();
   const { request } = state;
   const { estimate } = request;
@@ -219,9 +219,8 @@ function Facts({ state, kind, isMine }: { state: RequestState; kind: RequestKind
   // A question or an interruption asks for no consent.
   const consents = (request.reasons ?? []).filter((reason) => reason !== "clarification");
   const asksConsent = consents.length > 0 || request.risk !== "low";
-  // Other clients may choose another response to a timeout, except where only a user can consent.
-  const isOfPage = usePage(({ draft }) => Object.values(draft.human).some(Boolean));
-  const isSkipped = isOfPage || kind === "ask" || kind === "budget" || consents.includes("untrusted");
+  // Other clients and the deployment may choose another response to a timeout, and no event tells.
+  const isSkipped = usePage((page) => newestTurn(conversationOf(page))?.skipsUnanswered ?? false);
   const reasons = consents.map((reason) => words.requests.reasons[reason]);
   return (
     <div className={styles.facts}>

@@ -1,10 +1,13 @@
-import { type ReactNode, useId, useState } from "react";
+import { lazy, type ReactNode, Suspense, useId, useState } from "react";
 import { useWords } from "../../words";
+import { Boundary } from "../parts/Boundary";
 import parts from "../parts/parts.module.css";
 import { Hidden } from "./Hidden";
 import { labelOf } from "./labels";
 import styles from "./requests.module.css";
 import { emptyValue, isObject, isSame, type Schema } from "./schema";
+
+const Preview = lazy(() => import("../files/Preview").then(({ Preview: view }) => ({ default: view })));
 
 export interface FieldProps {
   readonly name: string;
@@ -16,6 +19,8 @@ export interface FieldProps {
   readonly onWrong: (field: string, isWrong: boolean) => void;
   readonly path: string;
   readonly isRequired: boolean;
+  /** The name of the file whose text this is. */
+  readonly fileName?: string | undefined;
 }
 
 /** A text longer than this is edited in several lines, in UTF-16 units. */
@@ -32,7 +37,7 @@ export function Field(props: FieldProps): ReactNode {
 }
 
 function Single(props: FieldProps): ReactNode {
-  const { name, schema, value, original, onChange, onWrong, path, isRequired } = props;
+  const { name, schema, value, original, onChange, onWrong, path, isRequired, fileName } = props;
   const words = useWords();
   const label = labelOf(name, words);
   const id = useId();
@@ -44,6 +49,9 @@ function Single(props: FieldProps): ReactNode {
     onChange(original);
   };
   const isChanged = !isSame(value, original);
+  const [wantsPreview, setWantsPreview] = useState(false);
+  const canPreview = fileName !== undefined && typeof value === "string" && value !== "";
+  const isPreview = wantsPreview && canPreview;
   return (
     <div className={styles.field}>
       <label htmlFor={id} title={schema.description || undefined}>
@@ -51,7 +59,15 @@ function Single(props: FieldProps): ReactNode {
         {isChanged ? <span className={styles.changedWord}>{words.requests.changed}</span> : null}
       </label>
       <div className={styles.control}>
-        <Control key={undone} {...props} id={id} isChanged={isChanged} />
+        {isPreview ? (
+          <Boundary>
+            <Suspense>
+              <Preview name={fileName} text={value} />
+            </Suspense>
+          </Boundary>
+        ) : (
+          <Control key={undone} {...props} id={id} isChanged={isChanged} />
+        )}
         <div className={styles.below}>
           {typeof value === "string" ? <Hidden text={value} /> : null}
           {isChanged ? (
@@ -62,6 +78,11 @@ function Single(props: FieldProps): ReactNode {
               onClick={undo}
             >
               {words.requests.undo}
+            </button>
+          ) : null}
+          {canPreview ? (
+            <button type="button" className={parts.quiet} onClick={() => setWantsPreview(!isPreview)}>
+              {isPreview ? words.files.source : words.files.rendered}
             </button>
           ) : null}
           {!isRequired && value === undefined ? <span className={styles.unset}>{words.requests.unset}</span> : null}
@@ -231,6 +252,7 @@ export function ObjectFields({
   value,
   original,
   told = NOTHING,
+  fileName,
   onChange,
   onWrong,
   path,
@@ -240,6 +262,8 @@ export function ObjectFields({
   readonly original: Record<string, unknown>;
   /** The fields whose original value is told elsewhere. */
   readonly told?: readonly string[];
+  /** The file whose text the field `content` is. */
+  readonly fileName?: string | undefined;
   readonly onChange: (value: Record<string, unknown>) => void;
   readonly onWrong: FieldProps["onWrong"];
   readonly path: string;
@@ -261,6 +285,7 @@ export function ObjectFields({
       value={value[name]}
       original={original[name]}
       isRequired={schema.required.has(name)}
+      fileName={name === "content" ? fileName : undefined}
       path={`${path}/${name}`}
       onWrong={onWrong}
       onChange={(next) => {

@@ -2,8 +2,8 @@
 
 import { type RefObject, useCallback, useEffect, useSyncExternalStore } from "react";
 
-/** The part of an element that must be in view. */
-const MOST = 0.9;
+/** The part of an element that must be in view. The line above the box would cover the rest of it. */
+const MOST = 0.5;
 
 /** The request of each place in view; a card may be in the conversation and in the panel. */
 const shown = new Map<Element, string>();

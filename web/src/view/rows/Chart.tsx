@@ -103,7 +103,7 @@ function Lines({ data, width, language }: ShapeProps): ReactNode {
             key={index}
             x={x(index)}
             y={HEIGHT - 8}
-            textAnchor={index === 0 ? "start" : x(index) + widest / 2 > width ? "end" : "middle"}
+            textAnchor={x(index) < widest / 2 ? "start" : x(index) + widest / 2 > width ? "end" : "middle"}
             className={styles.tick}
           >
             {label}

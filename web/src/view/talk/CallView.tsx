@@ -28,7 +28,7 @@ export function CallView({ call }: { call: CallRow }): ReactNode {
             ? words.work.reason[call.result.reason]
             : call.endedAtMs === null
               ? ""
-              : formatDuration(call.endedAtMs - call.startedAtMs)}
+              : formatDuration(call.endedAtMs - call.startedAtMs - call.waitedMs)}
         </span>
       </button>
       {isOpen ? <CallDetails call={call} /> : null}

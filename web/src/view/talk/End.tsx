@@ -4,6 +4,8 @@ import { useLanguage, useWords } from "../../words";
 import { sentenceOfCode } from "../../words/errors";
 import { formatDuration, formatMoney, formatTime, formatTokens } from "../../words/numbers";
 import { FileChip } from "../files/FileChip";
+import { kindOfFile } from "../files/kinds";
+import { useOpenFile } from "../files/open";
 import { runTotals } from "../lanes";
 import { CopyButton } from "../parts/CopyButton";
 import { ErrorBox } from "../parts/ErrorBox";
@@ -11,6 +13,7 @@ import parts from "../parts/parts.module.css";
 import { canDecide, conversationOf, newestTurn, useActions, usePage } from "../store";
 import styles from "./talk.module.css";
 
+const MOST_PICTURES = 4;
 const NO_FILES: readonly SessionFile[] = [];
 
 /** The end of an answer: its files, failures, figures, and what can be done next. */
@@ -34,6 +37,7 @@ export function End({ turn }: { turn: Turn }): ReactNode {
       {turn.status === "failed" ? <Failed turn={turn} end={end} /> : null}
       {end?.finish === "length" ? <p className={styles.stopped}>{words.talk.cutLength}</p> : null}
       {end?.finish === "filtered" ? <p className={styles.stopped}>{words.talk.cutFiltered}</p> : null}
+      <Pictures files={files} />
       {files.length > 0 ? (
         <div className={styles.chips}>
           {files.slice(0, 12).map((file) => (
@@ -44,6 +48,7 @@ export function End({ turn }: { turn: Turn }): ReactNode {
       <div className={styles.endFacts}>
         {end && turn.detail ? <Figures run={turn.detail} end={end} /> : null}
         {answer && turn.status !== "failed" ? <CopyButton text={() => answer} label={words.talk.copyAnswer} /> : null}
+        {turn.status === "finished" || turn.status === "stopped" ? <AskAgain turn={turn} style={parts.quiet} /> : null}
         {turn.detail === null && turn.run !== null && turn.status !== "expired" ? (
           <button
             type="button"
@@ -62,6 +67,26 @@ export function End({ turn }: { turn: Turn }): ReactNode {
   );
 }
 
+/** The first pictures of an answer, such as charts. */
+function Pictures({ files }: { files: readonly SessionFile[] }): ReactNode {
+  const words = useWords();
+  const open = useOpenFile();
+  return files
+    .filter((file) => kindOfFile(file) === "image")
+    .slice(0, MOST_PICTURES)
+    .map((file) => (
+      <button
+        key={file.name}
+        type="button"
+        className={styles.picture}
+        aria-label={words.files.open(file.name)}
+        onClick={() => open(file.name)}
+      >
+        <img src={file.preview_url} alt={file.description || file.name} loading="lazy" referrerPolicy="no-referrer" />
+      </button>
+    ));
+}
+
 /** The figures of the whole run, with all agents. */
 function Figures({ run, end }: { run: Run; end: RunEnd }): ReactNode {
   const words = useWords();
@@ -77,16 +102,6 @@ function Figures({ run, end }: { run: Run; end: RunEnd }): ReactNode {
 
 function Failed({ turn, end }: { turn: Turn; end: RunEnd | null }): ReactNode {
   const words = useWords();
-  const actions = useActions();
-  const { question } = turn;
-  const canAsk = usePage((state) => conversationOf(state)?.canWrite && newestTurn(conversationOf(state))?.key === turn.key);
-  /** Puts the question into the box; another text there is kept above it. */
-  const askAgain = (text: string): void => {
-    const box = document.querySelector<HTMLTextAreaElement>("[data-key=box]");
-    const typed = box?.value.trim() ?? "";
-    actions.setDraft({ text: typed === "" || typed === text ? text : `${typed}\n\n${text}` });
-    box?.focus();
-  };
   const language = useLanguage();
   const failure = end?.failure ?? null;
   return (
@@ -105,14 +120,32 @@ function Failed({ turn, end }: { turn: Turn; end: RunEnd | null }): ReactNode {
           </span>
         ) : null}
       </div>
-      {canAsk && question !== null ? (
-        <div className={parts.errorActs}>
-          <button type="button" className={parts.button} onClick={() => askAgain(question)}>
-            {words.talk.askAgain}
-          </button>
-        </div>
-      ) : null}
+      <div className={parts.errorActs}>
+        <AskAgain turn={turn} style={parts.button} />
+      </div>
     </div>
+  );
+}
+
+/** Puts the newest question into the box, where it can be changed; another text there is kept above it. */
+function AskAgain({ turn, style }: { turn: Turn; style: string | undefined }): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  const { question } = turn;
+  const canAsk = usePage((state) => conversationOf(state)?.canWrite && newestTurn(conversationOf(state))?.key === turn.key);
+  const mode = usePage(({ modes }) => modes.find(({ name }) => name === turn.detail?.mode)?.name);
+  if (!canAsk || question === null) return null;
+  const askAgain = (): void => {
+    const box = document.querySelector<HTMLTextAreaElement>("[data-key=box]");
+    const typed = box?.value.trim() ?? "";
+    const text = typed === "" || typed === question ? question : `${typed}\n\n${question}`;
+    actions.setDraft({ text, ...(mode === undefined ? {} : { mode }) });
+    box?.focus();
+  };
+  return (
+    <button type="button" className={style} title={words.talk.askAgainHint} onClick={askAgain}>
+      {words.talk.askAgain}
+    </button>
   );
 }
 
@@ -139,10 +172,27 @@ function Paused({ turn }: { turn: Turn }): ReactNode {
   );
 }
 
+/** Puts the question before into the box: a run that has ended cannot be continued. */
+function AskInstead({ unsent, question }: { unsent: Turn; question: string }): ReactNode {
+  const words = useWords();
+  const actions = useActions();
+  const askInstead = (): void => {
+    actions.takeBack(unsent.key);
+    actions.setDraft({ text: question });
+    document.querySelector<HTMLTextAreaElement>("[data-key=box]")?.focus();
+  };
+  return (
+    <button type="button" className={parts.button} title={words.talk.askAgainHint} onClick={askInstead}>
+      {words.talk.askAgain}
+    </button>
+  );
+}
+
 function Unsent({ turn }: { turn: Turn }): ReactNode {
   const words = useWords();
   const actions = useActions();
   const { error } = turn;
+  const before = usePage((state) => conversationOf(state)?.turns.at(-2)?.question ?? null);
   // The other run is the newest one after a reload; there it can be followed and stopped. The text stays a draft.
   const followOther = (): void => {
     actions.takeBack(turn.key);
@@ -150,6 +200,7 @@ function Unsent({ turn }: { turn: Turn }): ReactNode {
   };
   const acts = (
     <>
+      {error?.code === "nothing_to_continue" && before ? <AskInstead unsent={turn} question={before} /> : null}
       {error?.code === "session_busy" ? (
         <button type="button" className={parts.button} onClick={followOther}>
           {words.talk.followBusy}

@@ -17,6 +17,8 @@ import { runOf, type TalkRow } from "./rows";
 import styles from "./talk.module.css";
 import { WorkLine } from "./WorkLine";
 
+const classes = (...names: readonly (string | false | undefined)[]): string => names.filter(Boolean).join(" ");
+
 interface RowProps {
   readonly row: TalkRow;
   readonly onOpenLane: (run: string, path: string) => void;
@@ -28,7 +30,7 @@ export const RowView = memo(function RowView({ row, onOpenLane }: RowProps): Rea
       return <Question turn={row.turn} />;
     case "block":
       return (
-        <div className={row.isLast ? `${text.text} ${text.row} ${text.growing}` : `${text.text} ${text.row}`}>
+        <div className={classes(text.text, text.row, row.isLast && text.growing, row.isNarration && styles.narration)}>
           <CitedInTurn turn={row.turn}>
             <BlockView block={row.block} links={row.links} />
           </CitedInTurn>
@@ -36,7 +38,7 @@ export const RowView = memo(function RowView({ row, onOpenLane }: RowProps): Rea
       );
     case "text":
       return (
-        <div className={text.row}>
+        <div className={classes(text.row, row.isNarration && styles.narration)}>
           <CitedInTurn turn={row.turn}>
             <Markdown text={row.text} isWhole />
           </CitedInTurn>

@@ -2,9 +2,9 @@ import { type ReactNode, useState } from "react";
 import type { CallRow, Run } from "../../store/types";
 import { useWords, type Words } from "../../words";
 import { formatDuration } from "../../words/numbers";
-import { callLine, callSubject, laneName, openRequestsBelow, outcomeOf } from "../lanes";
+import { callLine, callSubject, laneName, lastLine, lineOf, openRequestsBelow, outcomeOf } from "../lanes";
 import { Icon } from "../parts/Icon";
-import { canDecide, usePage } from "../store";
+import { canDecide, conversationOf, isActive, newestTurn, usePage } from "../store";
 import { CallView } from "./CallView";
 import { LaneLine } from "./LaneView";
 import { Reasoning } from "./Reasoning";
@@ -22,7 +22,8 @@ interface WorkLineProps {
 export function WorkLine({ run, path, items, onOpenLane }: WorkLineProps): ReactNode {
   const words = useWords();
   const [isOpen, setIsOpen] = useState(false);
-  const isLive = run.end === null && items.some((item) => isWorking(item, run));
+  const isAtWork = usePage((state) => isActive(newestTurn(conversationOf(state))));
+  const isLive = isAtWork && run.end === null && items.some((item) => isWorking(item, run));
   const isMine = usePage(canDecide);
   const isAsking = isMine && isLive && items.every((item) => !isWorking(item, run) || isWaiting(item, run));
   const hasFailed = items.some((item) => item.kind === "call" && outcomeOf(item) === "failed");
@@ -68,10 +69,16 @@ function liveText(items: readonly WorkItem[], run: Run, words: Words): string {
   const children = items.filter((item) => item.kind === "child" && isWorking(item, run));
   if (children.length > 0) {
     const state = children.every((child) => isWaiting(child, run)) ? words.lane.waiting : words.lane.atWork;
-    return [state(children.length), namesOf(children, run, words)].join(" · ");
+    const [only] = children.length === 1 ? children : [];
+    const lane = only?.kind === "child" ? run.lanes.get(only.child) : undefined;
+    const line = lane ? lastLine(lane) : "";
+    return [state(children.length), namesOf(children, run, words), line].filter(Boolean).join(" · ");
   }
   const call = items.findLast((item) => item.kind === "call" && item.result === null);
-  if (call?.kind === "call") return callLine(call.tool, call.arguments);
+  if (call?.kind === "call") {
+    const progress = call.progress ? lineOf(call.progress.text) : "";
+    return [callLine(call.tool, call.arguments), progress].filter(Boolean).join(" · ");
+  }
   return words.talk.reasoning;
 }
 
@@ -142,7 +149,9 @@ function subjectOf(calls: readonly CallRow[], tool: string): string | null {
 function tookOf(items: readonly WorkItem[], run: Run): number | null {
   let begin = Number.POSITIVE_INFINITY;
   let end = 0;
+  let waited = 0;
   for (const item of items) {
+    if (item.kind === "call") waited = Math.max(waited, item.waitedMs);
     const from = item.kind === "call" ? item.startedAtMs : item.kind === "child" ? item.atMs : null;
     const to =
       item.kind === "call"
@@ -153,5 +162,5 @@ function tookOf(items: readonly WorkItem[], run: Run): number | null {
     if (from !== null) begin = Math.min(begin, from);
     if (to !== null) end = Math.max(end, to);
   }
-  return end > begin ? end - begin : null;
+  return end > begin ? end - begin - waited : null;
 }

@@ -33,10 +33,17 @@ export type TalkRow =
       readonly turn: string;
       readonly block: Block;
       readonly links: MarkdownReader["links"];
-      readonly answer: string;
       readonly isLast: boolean;
+      /** The text is on the way to the answer. */
+      readonly isNarration: boolean;
     }
-  | { readonly kind: "text"; readonly key: string; readonly turn: string; readonly text: string }
+  | {
+      readonly kind: "text";
+      readonly key: string;
+      readonly turn: string;
+      readonly text: string;
+      readonly isNarration: boolean;
+    }
   | { readonly kind: "work"; readonly key: string; readonly run: string; readonly items: readonly WorkItem[] }
   /** The results of queries over tables. */
   | { readonly kind: "rows"; readonly key: string; readonly results: readonly QueryRows[] }
@@ -67,7 +74,7 @@ export class RowMaker {
     readonly Row[],
     { requests: Run["requests"]; rows: readonly TalkRow[]; open: readonly WorkItem[] }
   >();
-  private readonly texts = new WeakMap<MessageRow, readonly TalkRow[]>();
+  private readonly texts = new WeakMap<MessageRow, { readonly isNarration: boolean; readonly rows: readonly TalkRow[] }>();
 
   rowsOf(conversation: Conversation): readonly TalkRow[] {
     const rows = conversation.turns.flatMap((turn) => this.rowsOfTurn(turn));
@@ -95,7 +102,7 @@ export class RowMaker {
     const { detail } = turn;
     if (detail) rows.push(...this.rowsOfRun(turn.key, detail));
     else if (turn.answer !== null && turn.status !== "failed")
-      rows.push(...this.blocks(turn.key, `${turn.key}/answer`, turn.answer, true, turn.answer));
+      rows.push(...this.blocks(turn.key, `${turn.key}/answer`, turn.answer, true, false));
     const isActive =
       turn.status === "sending" || turn.status === "queued" || turn.status === "running" || turn.status === "paused";
     if (isActive && rows.length === 1) rows.push({ kind: "waiting", key: `${turn.key}/waiting`, turn });
@@ -114,7 +121,7 @@ export class RowMaker {
       if (!draft.text) continue;
       this.flush(rows, run, open);
       open = [];
-      rows.push(...this.textOf(turn, draft));
+      rows.push(...this.textOf(turn, draft, false));
     }
     this.flush(rows, run, open);
     const hasAnswer =
@@ -123,7 +130,7 @@ export class RowMaker {
       isTextOfRows(root.rows, run.end.answer) ||
       root.rows.some((row) => row.kind === "message" && row.text !== "" && run.end?.answer.endsWith(row.text));
     if (!hasAnswer && run.end && run.end.status !== "failed")
-      rows.push(...this.blocks(turn, `${turn}/answer`, run.end.answer, true, run.end.answer));
+      rows.push(...this.blocks(turn, `${turn}/answer`, run.end.answer, true, false));
     return rows;
   }
 
@@ -138,13 +145,14 @@ export class RowMaker {
     const rows: TalkRow[] = [];
     const requests = [...run.requests.values()];
     const ofRequests = callsOfRequests(run, "");
+    const lastWork = source.findLastIndex(isWork);
     let nextRequest = 0;
     let open: WorkItem[] = [];
     const flush = (): void => {
       this.flush(rows, run, open);
       open = [];
     };
-    for (const row of source) {
+    for (const [index, row] of source.entries()) {
       const at = row.kind === "call" ? row.startedAtMs : row.atMs;
       for (let state = requests[nextRequest]; state && state.atMs < at; state = requests[nextRequest]) {
         flush();
@@ -167,7 +175,7 @@ export class RowMaker {
           if (row.reasoning) open.push(reasoningOf(row));
           if (row.text) {
             flush();
-            rows.push(...this.textOf(turn, row));
+            rows.push(...this.textOf(turn, row, !row.isAnswer && index < lastWork));
           }
           break;
         case "note":
@@ -199,21 +207,20 @@ export class RowMaker {
     if (first) rows.push({ kind: "work", key: `${run.id}/${first.key}/work`, run: run.id, items });
   }
 
-  private textOf(turn: string, message: MessageRow): readonly TalkRow[] {
+  private textOf(turn: string, message: MessageRow, isNarration: boolean): readonly TalkRow[] {
     const known = this.texts.get(message);
-    if (known) return known;
+    if (known?.isNarration === isNarration) return known.rows;
     const key = `${turn}/${message.key}`;
-    const answer = message.isAnswer ? message.text : "";
     // A short text is read when its row is shown; a growing text keeps its rows when it is complete.
     const isShort = message.isComplete && message.text.length < SHORT_TEXT && !this.readers.has(key);
     const rows: readonly TalkRow[] = isShort
-      ? [{ kind: "text", key, turn, text: message.text }]
-      : this.blocks(turn, key, message.text, message.isComplete, answer);
-    this.texts.set(message, rows);
+      ? [{ kind: "text", key, turn, text: message.text, isNarration }]
+      : this.blocks(turn, key, message.text, message.isComplete, isNarration);
+    this.texts.set(message, { isNarration, rows });
     return rows;
   }
 
-  private blocks(turn: string, key: string, text: string, isWhole: boolean, answer: string): readonly TalkRow[] {
+  private blocks(turn: string, key: string, text: string, isWhole: boolean, isNarration: boolean): readonly TalkRow[] {
     let reader = this.readers.get(key);
     if (!reader) {
       reader = new MarkdownReader();
@@ -227,11 +234,15 @@ export class RowMaker {
       key: `${key}/${block.at}`,
       block,
       links,
-      answer,
+      isNarration,
       isLast: !isWhole && index === blocks.length - 1,
     }));
   }
 }
+
+/** A text before work tells what is done next; a text that was rejected is a part of the work itself. */
+const isWork = (row: Row): boolean =>
+  row.kind === "call" || row.kind === "child" || (row.kind === "note" && row.note.type === "rejected");
 
 /** Returns the results of the queries of a call, with their text. */
 function rowsOfCall(row: CallRow): { results: readonly QueryRows[]; text: string } | null {

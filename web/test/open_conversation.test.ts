@@ -1,0 +1,169 @@
+// The open conversation over a server and a clock that the tests turn.
+
+import { expect, test } from "vitest";
+import type { Browser } from "../src/store/browser";
+import { OpenConversation } from "../src/store/open_conversation";
+import type { Conversation } from "../src/store/types";
+import { Routes } from "../src/wire/routes";
+import { Server } from "../src/wire/server";
+
+/** All promises that wait for nothing outside have continued. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
+}
+
+const turn = (run: string, status: string) => ({ run, request: null, status, started_at_ms: 1, question: run, answer: null, own: false });
+
+const session = (turns: readonly object[], more: object = {}) => ({ session: "s", title: "Metals", turns, next: null, files: [], ...more });
+
+const frame = (run: string, n: number, data: object) => `id: ${run}:${n}\ndata: ${JSON.stringify({ id: `e${n}`, at_ms: n, ...data })}\n`;
+const started = (run: string): string => `event: run.started\n${frame(run, 0, { type: "run.started", session: "s", request: run, question: run, mode: "react" })}\n`;
+const said = (run: string, n: number): string => `event: user_message.added\n${frame(run, n, { type: "user_message.added", text: `word ${n}` })}\n`;
+
+class Story {
+  /** The responses by path. */
+  readonly responses = new Map<string, () => Response>();
+  readonly requests: string[] = [];
+  timers: { at: number; action: () => void }[] = [];
+  paints: (() => void)[] = [];
+  time = 0;
+  isHidden = false;
+  /** The states that were shown. */
+  readonly shown: Conversation[] = [];
+  readonly open: OpenConversation;
+
+  constructor() {
+    const browser = {
+      now: () => this.time,
+      random: () => 0.5,
+      after: (ms: number, action: () => void) => {
+        const timer = { at: this.time + ms, action };
+        this.timers.push(timer);
+        return () => void (this.timers = this.timers.filter((other) => other !== timer));
+      },
+      isHidden: () => this.isHidden,
+      device: { read: () => null, write: () => undefined },
+      beforePaint: (action: () => void) => void this.paints.push(action),
+    } as unknown as Browser;
+    const server = new Server(async (path) => {
+      this.requests.push(path);
+      const response = this.responses.get(path.split("?")[0] ?? "");
+      if (!response) throw new Error(`no response for ${path}`);
+      return response();
+    });
+    this.open = new OpenConversation("s", {
+      browser,
+      routes: new Routes(server),
+      show: (loaded) => void (loaded.state === "ready" && this.shown.push(loaded.value)),
+      clock: () => this.time,
+      onQuestion: () => undefined,
+      onStatus: () => undefined,
+    });
+  }
+
+  answer(path: string, body: object, status = 200): void {
+    this.responses.set(path, () => new Response(JSON.stringify(body), { status }));
+  }
+
+  stream(run: string, text: string): void {
+    const headers = { "content-type": "text/event-stream" };
+    this.responses.set(`/runs/${run}/events`, () => {
+      const start = (controller: ReadableStreamDefaultController) => controller.enqueue(new TextEncoder().encode(text));
+      return new Response(new ReadableStream({ start }), { headers });
+    });
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.time += ms;
+    const due = this.timers.filter(({ at }) => at <= this.time);
+    this.timers = this.timers.filter(({ at }) => at > this.time);
+    for (const { action } of due) action();
+    await settled();
+  }
+
+  paint(): void {
+    for (const action of this.paints.splice(0)) action();
+  }
+
+  get state(): Conversation {
+    const last = this.shown.at(-1);
+    if (!last) throw new Error("nothing is shown");
+    return last;
+  }
+}
+
+const gone = { code: "session_not_found", message: "", detail: "", retryable: false };
+const GUEST = { write: true };
+
+test("a guest's page says when the share has ended, keeps what it shows, and asks for nothing more", async () => {
+  const story = new Story();
+  story.answer("/sessions/s", session([turn("run_1", "finished")], GUEST));
+  story.stream("run_1", started("run_1"));
+  await story.open.load();
+  await story.pass(60_000);
+  expect(story.state.hasShareEnded).toBe(false);
+  story.answer("/sessions/s", gone, 404);
+  story.open.update(({ turns }) => ({ turns: turns.map((turn) => ({ ...turn, status: "finished" as const })) }));
+  await story.pass(60_000);
+  expect([story.state.hasShareEnded, story.state.canWrite, story.state.turns.length]).toEqual([true, false, 1]);
+  const count = story.requests.length;
+  await story.pass(600_000);
+  story.open.onVisibility();
+  await settled();
+  expect(story.requests.length).toBe(count);
+});
+
+test("the end of a share during a run ends its stream, and the run is no longer shown as at work", async () => {
+  const story = new Story();
+  story.answer("/sessions/s", session([turn("run_1", "running")], GUEST));
+  story.answer("/runs/run_1/events", { ...gone, code: "run_not_found" }, 404);
+  await story.open.load();
+  await settled();
+  expect(story.state.turns.map(({ status }) => status)).toEqual(["unshared"]);
+  expect([story.state.hasShareEnded, story.state.following.state]).toEqual([true, "idle"]);
+});
+
+test("a question of another user appears in a shared conversation, and its run is followed", async () => {
+  const story = new Story();
+  story.answer("/sessions/s", session([turn("run_1", "finished")], { shares: [{ handle: "h" }] }));
+  story.stream("run_1", "");
+  await story.open.load();
+  story.answer("/sessions/s", session([turn("run_2", "running")]));
+  story.stream("run_2", started("run_2"));
+  story.isHidden = true;
+  await story.pass(60_000);
+  expect(story.state.turns.map(({ run }) => run)).toEqual(["run_1"]);
+  story.isHidden = false;
+  story.open.onVisibility();
+  await settled();
+  expect(story.state.turns.map(({ run }) => run)).toEqual(["run_1", "run_2"]);
+  expect(story.requests).toContain("/runs/run_2/events");
+});
+
+test("a conversation of its owner alone is not asked for again", async () => {
+  const story = new Story();
+  story.answer("/sessions/s", session([turn("run_1", "finished")]));
+  story.stream("run_1", "");
+  await story.open.load();
+  const count = story.requests.length;
+  await story.pass(600_000);
+  expect(story.requests.length).toBe(count);
+});
+
+test("events are shown at the next paint, and a backlog as a whole", async () => {
+  const counts: number[] = [];
+  for (const length of [10, 1_000]) {
+    const story = new Story();
+    story.answer("/sessions/s", session([turn("run_1", "running")]));
+    const all = Array.from({ length }, (_, index) => said("run_1", index + 1));
+    story.stream("run_1", started("run_1") + all.join(""));
+    await story.open.load();
+    await settled();
+    const rows = (): number => story.state.turns[0]?.detail?.lanes.get("")?.rows.length ?? 0;
+    story.paint();
+    counts.push(rows());
+    await story.pass(100);
+    counts.push(rows());
+  }
+  expect(counts).toEqual([10, 10, 0, 1_000]);
+});
