@@ -5,6 +5,7 @@ import parts from "../parts/parts.module.css";
 import { conversationOf, isActive, newestTurn, useActions, usePage } from "../store";
 import styles from "./input.module.css";
 import { ModeChoice, Options } from "./Options";
+import { StopButton } from "./StopButton";
 import { Uploads } from "./Uploads";
 
 /** The box for questions, and for messages to a run at work. */
@@ -26,6 +27,7 @@ export function Box(): ReactNode {
   const isWorking = isActive(turn) && !isOthers;
   const canStop = isActive(turn) && (!isOthers || isOwner);
   const canSend = draft.text.trim() !== "" && !isUploading && failedCount === 0 && !isOthers;
+  const hasSend = !isWorking || canSend;
 
   if (hasShareEnded)
     return (
@@ -113,16 +115,9 @@ export function Box(): ReactNode {
         )}
         <span className={styles.push} />
         {canStop ? (
-          <button
-            type="button"
-            className={styles.stop}
-            disabled={isStopping}
-            aria-label={isStopping ? words.input.stopping : words.input.stop}
-            title={words.input.stop}
-            onClick={actions.stop}
-          />
+          <StopButton key={String(hasSend)} isStopping={isStopping} isBesideSend={hasSend} />
         ) : null}
-        {isWorking && !canSend ? null : (
+        {hasSend ? (
           <button
             type="submit"
             className={styles.send}
@@ -132,7 +127,7 @@ export function Box(): ReactNode {
           >
             <Icon name="send" />
           </button>
-        )}
+        ) : null}
       </div>
     </form>
   );
