@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { Browser } from "../src/store/browser";
+import { retryMessages, sendMessage } from "../src/store/messages";
 import { OpenConversation } from "../src/store/open_conversation";
 import type { Conversation } from "../src/store/types";
 import { Routes } from "../src/wire/routes";
@@ -28,9 +29,12 @@ class Story {
   paints: (() => void)[] = [];
   time = 0;
   isHidden = false;
+  /** The texts that went back into the box. */
+  readonly returned: string[] = [];
   /** The states that were shown. */
   readonly shown: Conversation[] = [];
   readonly open: OpenConversation;
+  readonly routes: Routes;
 
   constructor() {
     const browser = {
@@ -51,12 +55,14 @@ class Story {
       if (!response) throw new Error(`no response for ${path}`);
       return response();
     });
+    this.routes = new Routes(server);
     this.open = new OpenConversation("s", {
       browser,
-      routes: new Routes(server),
+      routes: this.routes,
       show: (loaded) => void (loaded.state === "ready" && this.shown.push(loaded.value)),
       clock: () => this.time,
       onQuestion: () => undefined,
+      returnText: (_, text) => void this.returned.push(text),
       onStatus: () => undefined,
     });
   }
@@ -65,12 +71,21 @@ class Story {
     this.responses.set(path, () => new Response(JSON.stringify(body), { status }));
   }
 
-  stream(run: string, text: string): void {
+  /** Returns the way to add to the newest response. */
+  stream(run: string, text: string): () => ReadableStreamDefaultController {
     const headers = { "content-type": "text/event-stream" };
+    let newest: ReadableStreamDefaultController | null = null;
     this.responses.set(`/runs/${run}/events`, () => {
-      const start = (controller: ReadableStreamDefaultController) => controller.enqueue(new TextEncoder().encode(text));
+      const start = (controller: ReadableStreamDefaultController) => {
+        newest = controller;
+        controller.enqueue(new TextEncoder().encode(text));
+      };
       return new Response(new ReadableStream({ start }), { headers });
     });
+    return () => {
+      if (!newest) throw new Error("no response yet");
+      return newest;
+    };
   }
 
   async pass(ms: number): Promise<void> {
@@ -90,6 +105,22 @@ class Story {
     if (!last) throw new Error("nothing is shown");
     return last;
   }
+}
+
+/** A conversation whose run is at work, and a stream that the test continues. */
+async function working(): Promise<{ story: Story; add: (text: string) => Promise<void> }> {
+  const story = new Story();
+  story.answer("/sessions/s", session([{ ...turn("run_1", "running"), own: true }]));
+  const stream = story.stream("run_1", started("run_1"));
+  await story.open.load();
+  await settled();
+  story.paint();
+  const add = async (text: string): Promise<void> => {
+    stream().enqueue(new TextEncoder().encode(text));
+    await settled();
+    story.paint();
+  };
+  return { story, add };
 }
 
 const gone = { code: "session_not_found", message: "", detail: "", retryable: false };
@@ -166,4 +197,40 @@ test("events are shown at the next paint, and a backlog as a whole", async () =>
     counts.push(rows());
   }
   expect(counts).toEqual([10, 10, 0, 1_000]);
+});
+
+const END = `event: run.ended\n${frame("run_1", 9, { type: "run.ended", status: "finished", answer: "Done", files: [], took_ms: 1, spent: { usage: {} } })}\n`;
+
+test("a message that did not reach the server is sent again, and is back in the box when the run has ended", async () => {
+  const { story, add } = await working();
+  await sendMessage(story.routes, story.open, "m1", "And gas prices?");
+  expect(story.state.unreadMessages.map(({ error }) => error?.code)).toEqual(["offline"]);
+  retryMessages(story.routes, story.open);
+  await settled();
+  expect(story.requests.filter((path) => path === "/runs/run_1/messages")).toHaveLength(2);
+  await add(END);
+  expect([story.returned, story.state.unreadMessages]).toEqual([["And gas prices?"], []]);
+});
+
+test("a message that reached the server after all is not returned, and one on its way at the end is", async () => {
+  const { story, add } = await working();
+  await sendMessage(story.routes, story.open, "m1", "word 1");
+  await add(said("run_1", 1));
+  expect(story.state.unreadMessages).toEqual([]);
+  let fail: (error: Error) => void = () => undefined;
+  story.responses.set("/runs/run_1/messages", () => new Promise<Response>((_, reject) => (fail = reject)) as never);
+  const sent = sendMessage(story.routes, story.open, "m2", "Too late?");
+  await settled();
+  await add(END);
+  expect([story.returned, story.state.unreadMessages.length]).toEqual([[], 1]);
+  fail(new Error("no network"));
+  await sent;
+  expect([story.returned, story.state.unreadMessages]).toEqual([["Too late?"], []]);
+});
+
+test("a message that fails is in the box of its conversation after another was opened", async () => {
+  const { story } = await working();
+  await sendMessage(story.routes, story.open, "m1", "Later");
+  story.open.close();
+  expect(story.returned).toEqual(["Later"]);
 });

@@ -61,7 +61,7 @@ test("a message that a run did not read before its end is read no more", async (
   const said = { kind: "user_message" as const, key: "m", atMs: 1, by: null, text: "In euros", isRead: false };
   const rows = [
     { kind: "said" as const, key: "failed/m", said },
-    { kind: "pending" as const, key: "pending-1", message: { id: "1", text: "And yen", error: null, after: 0 } },
+    { kind: "pending" as const, key: "pending-1", message: { id: "1", text: "And yen", error: null, isStored: true, after: 0 } },
   ];
   for (const [status, expected, other] of [
     ["running", "not read yet", "not read: the run had ended"],

@@ -9,6 +9,7 @@ import type { Routes } from "../wire/routes";
 import type { Browser } from "./browser";
 import { emptyRun } from "./empty_run";
 import { addSchemas, foldEvents, isWaitingForUsers } from "./fold";
+import { forgetReadMessages, retryMessages, returnUnsent } from "./messages";
 import { Pending } from "./pending";
 import type { PendingQuestion } from "./pending";
 import { endsShare, SharedLook } from "./shared_look";
@@ -30,6 +31,8 @@ export interface ConversationHost {
   show(conversation: Loadable<Conversation>): void;
   clock(): number;
   onQuestion(session: string, question: string): void;
+  /** Puts a text that was not sent back into the conversation's box. */
+  returnText(session: string, text: string): void;
   onStatus(session: string, status: PageState["conversations"]["items"][number]["mark"]): void;
 }
 
@@ -45,7 +48,7 @@ export class OpenConversation {
   #run: Run | null = null;
   #queue: Frame[] = [];
   #isFlushPlanned = false;
-  #isClosed = false;
+  isClosed = false;
   #isLoaded = false;
   readonly #look: SharedLook;
   readonly #schemaRequests = new Set<string>();
@@ -71,7 +74,8 @@ export class OpenConversation {
   }
 
   close(): void {
-    this.#isClosed = true;
+    returnUnsent(this);
+    this.isClosed = true;
     this.#look.stop();
     this.#follower?.close();
   }
@@ -83,6 +87,10 @@ export class OpenConversation {
 
   wake(): void {
     this.#follower?.wake();
+  }
+
+  returnText(text: string): void {
+    this.#host.returnText(this.session, text);
   }
 
   /** Tries everything again that failed: for example with a new key. */
@@ -105,7 +113,7 @@ export class OpenConversation {
     const pending = this.#pending.load(this.session);
     try {
       const body = await this.#host.routes.session(this.session, null, TURN_PAGE);
-      if (this.#isClosed) return;
+      if (this.isClosed) return;
       this.#isLoaded = true;
       this.#cursor = body.next ?? null;
       this.#set(conversationParts(body));
@@ -115,7 +123,7 @@ export class OpenConversation {
         this.#followNewest();
       }
     } catch (error) {
-      if (this.#isClosed) return;
+      if (this.isClosed) return;
       const info = errorOf(error);
       if (pending && info.code === "session_not_found") {
         this.#isLoaded = true;
@@ -324,11 +332,12 @@ export class OpenConversation {
     if (error && !this.#conversation.isOwner && endsShare(error)) return this.endShare();
     if (error && run === null) return;
     this.#set({ following });
+    if (following.state === "live") retryMessages(this.#host.routes, this);
   }
 
   #flush(): void {
     this.#isFlushPlanned = false;
-    if (this.#queue.length === 0 || !this.#run || this.#isClosed) return;
+    if (this.#queue.length === 0 || !this.#run || this.isClosed) return;
     const before = this.#run;
     const run = foldEvents(before, this.#queue.map((frame) => frame.event));
     this.#queue = [];
@@ -339,21 +348,12 @@ export class OpenConversation {
     const { end } = run;
     this.#setTurn(key, { detail: run, status, ...(end ? { answer: end.answer, citations: end.citations } : {}) });
     if (run.files !== before.files) this.#set({ files: mergeFiles(this.#conversation.files, [...run.files.values()]) });
-    this.#forgetReadMessages(run);
+    forgetReadMessages(this, run);
     const isOwn = this.#conversation.turns.find((turn) => turn.key === key)?.isOwn ?? true;
     this.#host.onStatus(this.session, run.end ? null : isPaused && isOwn ? "waiting" : "running");
     if (run.end) this.#set({ isStopping: false, sendingResponses: new Map() });
     if (run.end && !before.end) this.readBudget().catch(() => undefined);
     if (isOwn && run.requests !== before.requests) this.#readSchemas(run).catch(() => undefined);
-  }
-
-  /** Removes sent messages that the run has repeated as events. */
-  #forgetReadMessages(run: Run): void {
-    const waiting = this.#conversation.unreadMessages;
-    if (waiting.length === 0) return;
-    const arrived = (run.lanes.get("")?.rows ?? []).flatMap((row) => (row.kind === "user_message" ? [row.text] : []));
-    const rest = run.end ? [] : waiting.filter((message) => !arrived.slice(message.after).includes(message.text));
-    if (rest.length !== waiting.length) this.#set({ unreadMessages: rest });
   }
 
   /** Reads the files of the session: no event repeats those that came with a question. */
@@ -386,7 +386,7 @@ export class OpenConversation {
 
   #set(change: Partial<Conversation>): void {
     this.#conversation = { ...this.#conversation, ...change };
-    if (!this.#isClosed) this.#host.show({ state: "ready", value: this.#conversation });
+    if (!this.isClosed) this.#host.show({ state: "ready", value: this.#conversation });
   }
 
   #setTurn(key: string, change: Partial<Turn>): void {

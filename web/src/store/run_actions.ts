@@ -5,27 +5,7 @@ import type { components } from "../wire/generated/openapi";
 import { type ErrorInfo, errorOf, RequestError } from "../wire/error";
 import type { Routes } from "../wire/routes";
 import type { OpenConversation } from "./open_conversation";
-import type { Decision, PendingMessage } from "./types";
-
-/** Sends a message. It is shown as unread until the run repeats it as an event. */
-export async function sendMessage(routes: Routes, open: OpenConversation, id: string, text: string): Promise<void> {
-  const run = open.activeRun;
-  if (run === null) return;
-  const detail = open.conversation.turns.at(-1)?.detail;
-  const rows = detail?.lanes.get("")?.rows ?? [];
-  const after = rows.filter((row) => row.kind === "user_message").length;
-  const message: PendingMessage = { id, text, error: null, after };
-  const others = open.conversation.unreadMessages.filter((other) => other.id !== id);
-  open.update({ unreadMessages: [...others, message] });
-  try {
-    await routes.message(run, text, id);
-    open.wake();
-  } catch (error) {
-    open.update(({ unreadMessages }) => ({
-      unreadMessages: unreadMessages.map((other) => (other.id === id ? { ...other, error: errorOf(error) } : other)),
-    }));
-  }
-}
+import type { Decision } from "./types";
 
 /** Resumes an interrupted run. */
 export async function continueRun(routes: Routes, open: OpenConversation, id: string): Promise<void> {

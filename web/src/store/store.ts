@@ -8,9 +8,10 @@ import { Server } from "../wire/server";
 import type { Browser } from "./browser";
 import { Conversations, EMPTY_LIST } from "./conversation_list";
 import { Drafts, EMPTY_DRAFT } from "./drafts";
+import { retryMessages, sendMessage } from "./messages";
 import { OpenConversation } from "./open_conversation";
 import { formatAddress, parseAddress } from "./route";
-import { changePlan, continueRun, readPlanVersion, respond, sendMessage, setKey, stop } from "./run_actions";
+import { changePlan, continueRun, readPlanVersion, respond, setKey, stop } from "./run_actions";
 import { SigningIn } from "./sign_in";
 import { StateCell } from "./state";
 import type { Actions, AuditLine, Draft, HumanChoice, PageConfig, PageState, Store, Upload } from "./types";
@@ -68,7 +69,10 @@ class PageStore implements Store {
       onAddress: () => this.#onAddress(),
     });
     this.#list = new Conversations(this.#routes, this.#cell);
-    this.#uploads = new Uploads(this.#routes, { update: (session, change) => this.#changeUploads(session, change) });
+    this.#uploads = new Uploads(this.#routes, {
+      update: (session, change) =>
+        this.#changeDraft(session, (draft) => ({ ...draft, uploads: change(draft.uploads) })),
+    });
     this.actions = this.#buildActions();
     browser.onAddress(() => this.#onAddress());
     browser.onVisibility(() => this.#onVisibility());
@@ -155,7 +159,9 @@ class PageStore implements Store {
   #onNetwork(): void {
     const isOnline = this.#browser.isOnline();
     this.#cell.set({ isOnline });
-    if (isOnline) this.#open?.wake();
+    if (!isOnline || !this.#open) return;
+    this.#open.wake();
+    retryMessages(this.#routes, this.#open);
   }
 
   /** Shows a conversation; null shows a new one. The address is already set. */
@@ -180,6 +186,7 @@ class PageStore implements Store {
       clock: () => this.#browser.now() + this.#cell.get().clockOffsetMs,
       onQuestion: (name, question) =>
         this.#list.touch(name, question.slice(0, 100), this.#browser.now() + this.#cell.get().clockOffsetMs),
+      returnText: (name, text) => this.#changeDraft(name, (draft) => ({ ...draft, text: joinTexts(text, draft.text) })),
       onStatus: (name, mark) => this.#list.mark(name, mark),
     });
     return open;
@@ -201,14 +208,10 @@ class PageStore implements Store {
     this.#drafts.save(this.#draftSession(), draft, this.#newSession);
   }
 
-  #changeUploads(session: string, change: (uploads: readonly Upload[]) => readonly Upload[]): void {
-    if (session === this.#draftSession()) {
-      const { draft } = this.#cell.get();
-      return this.#setDraft({ ...draft, uploads: change(draft.uploads) });
-    }
-    // The upload of a conversation that was left.
-    const draft = this.#drafts.load(session);
-    this.#drafts.save(session, { ...draft, uploads: change(draft.uploads) }, this.#newSession);
+  /** Changes the draft of a conversation, also of one that was left. */
+  #changeDraft(session: string, change: (draft: Draft) => Draft): void {
+    if (session === this.#draftSession()) return this.#setDraft(change(this.#cell.get().draft));
+    this.#drafts.save(session, change(this.#drafts.load(session)), this.#newSession);
   }
 
   #send(): void {
@@ -253,8 +256,7 @@ class PageStore implements Store {
     const uploads = taken.attachments.map((name): Upload => {
       return { id: this.#browser.newId(), name, size: 0, progress: 1, state: "done", error: null };
     });
-    const text = draft.text === "" ? taken.text : `${taken.text}\n\n${draft.text}`;
-    this.#setDraft({ ...draft, text, uploads: [...uploads, ...draft.uploads] });
+    this.#setDraft({ ...draft, text: joinTexts(taken.text, draft.text), uploads: [...uploads, ...draft.uploads] });
   }
 
   #signOut(): void {
@@ -372,6 +374,9 @@ function configOf(body: ConfigBody): PageConfig {
     version: body.version,
   };
 }
+
+/** A text that returns is above what the box has. */
+const joinTexts = (text: string, rest: string): string => (rest === "" ? text : `${text}\n\n${rest}`);
 
 /** Null leaves everything to the deployment. */
 function humanSettings(choice: HumanChoice): HumanSettings | null {

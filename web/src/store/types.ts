@@ -291,6 +291,8 @@ export interface PendingMessage {
   readonly id: string;
   readonly text: string;
   readonly error: ErrorInfo | null;
+  /** The server has accepted the message. */
+  readonly isStored: boolean;
   /** The number of messages in the run before this one; for the store only. */
   readonly after: number;
 }
