@@ -3,6 +3,15 @@
 import { expect, test } from "vitest";
 import { Drafts, EMPTY_DRAFT } from "../src/store/drafts";
 
+test("a draft keeps the name of a file whose upload ended with the page", () => {
+  const kept = new Map<string, string>();
+  const write = (name: string, value: string | null): void => void kept.set(name, value ?? "");
+  const drafts = new Drafts({ read: (name) => kept.get(name) ?? null, write });
+  const uploads = [{ id: "1", name: "a.csv", size: 1, progress: 0.5, state: "uploading" as const, error: null }];
+  drafts.save("s", { ...EMPTY_DRAFT, uploads }, "new");
+  expect(drafts.load("s").uploads.map(({ name, state }) => [name, state])).toEqual([["a.csv", "failed"]]);
+});
+
 test("a conversation keeps its mode without a text, and a new one begins with the last choices", () => {
   const kept = new Map<string, string>();
   const shelf = {

@@ -26,8 +26,11 @@ export class Drafts {
     // The choices of the last question are the next one's.
     const choices = parse(this.#shelf.read("choices"));
     const draft = { ...EMPTY_DRAFT, ...choices, ...stored };
-    // An upload cannot continue after a reload.
-    return { ...draft, uploads: draft.uploads.filter((upload) => upload.state === "done") };
+    // An upload cannot continue after a reload. The question is not sent without its file, unless its user says so.
+    const uploads = draft.uploads.map(
+      (upload): Upload => (upload.state === "done" ? upload : { ...upload, state: "failed", error: null }),
+    );
+    return { ...draft, uploads };
   }
 
   /** The session of the unasked conversation, whose files are uploaded before the question. */
@@ -38,7 +41,7 @@ export class Drafts {
   save(session: string, draft: Draft, newSession: string): void {
     const { mode, outputStyle, human } = draft;
     this.#shelf.write("choices", JSON.stringify({ mode, human }));
-    const uploads = draft.uploads.filter((upload) => upload.state === "done");
+    const { uploads } = draft;
     const isNew = session === newSession;
     const isEmpty = draft.text === "" && uploads.length === 0;
     // A conversation keeps its mode, also without a text; a new one begins with the last choices.

@@ -36,6 +36,7 @@ export interface Upload {
   /** 0 to 1. */
   readonly progress: number;
   readonly state: "uploading" | "done" | "failed";
+  /** Null for an upload that ended with its page. */
   readonly error: ErrorInfo | null;
 }
 

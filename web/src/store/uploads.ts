@@ -44,7 +44,7 @@ export class Uploads {
   #start(session: string, id: string, file: File): void {
     const controller = new AbortController();
     this.#active.set(id, { file, session, controller });
-    const onProgress = (progress: number) => this.#change(session, id, { progress });
+    const onProgress = (progress: number) => this.#change(session, id, { state: "uploading", progress, error: null });
     uploadFile(this.#routes, session, file, onProgress, controller.signal).then(
       (stored) => {
         this.#active.delete(id);

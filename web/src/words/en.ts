@@ -323,6 +323,9 @@ export const en = {
       count === 1
         ? "One file was not uploaded. Try again, or remove it."
         : `${count} files were not uploaded. Try again, or remove them.`,
+    held: "This is sent as soon as the files are uploaded.",
+    lostFile: "The page was left during the upload. Remove this file, and add it again if it is needed.",
+    goOn: "Continue where you stopped.",
     removeFile: (name: string) => `Remove ${name}`,
     retryFile: (name: string) => `Upload ${name} again`,
     uploading: (name: string, percent: number) => `${name}: ${percent} %`,

@@ -1,4 +1,5 @@
-import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useRef } from "react";
+import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import type { Draft, Turn } from "../../store/types";
 import { useWords } from "../../words";
 import { Icon } from "../parts/Icon";
 import parts from "../parts/parts.module.css";
@@ -7,6 +8,9 @@ import styles from "./input.module.css";
 import { ModeChoice, Options } from "./Options";
 import { StopButton } from "./StopButton";
 import { Uploads } from "./Uploads";
+
+/** The questions that the server takes for a command. */
+const CONTINUE = /^\s*(continue|继续)[\s.!?…。！？]*$/i;
 
 /** The box for questions, and for messages to a run at work. */
 export function Box(): ReactNode {
@@ -26,8 +30,10 @@ export function Box(): ReactNode {
   const isOthers = isActive(turn) && turn?.isOwn === false;
   const isWorking = isActive(turn) && !isOthers;
   const canStop = isActive(turn) && (!isOthers || isOwner);
-  const canSend = draft.text.trim() !== "" && !isUploading && failedCount === 0 && !isOthers;
-  const hasSend = !isWorking || canSend;
+  const isReady = draft.text.trim() !== "" && failedCount === 0 && !isOthers;
+  const canSend = isReady && !isUploading;
+  const hold = useHold(draft, isReady, isUploading);
+  const hasSend = !isWorking || isReady;
 
   if (hasShareEnded)
     return (
@@ -38,7 +44,10 @@ export function Box(): ReactNode {
   if (!canWrite) return <p className={styles.readOnly}>{words.talk.readOnly}</p>;
 
   const send = (): void => {
-    if (canSend) actions.send();
+    if (!canSend) return hold.start();
+    // There is nothing to resume, so the word is a question to the model.
+    if (isOver(turn) && CONTINUE.test(draft.text)) actions.setDraft({ text: words.input.goOn });
+    actions.send();
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
     if (event.key !== "Enter" || event.shiftKey || event.altKey) return;
@@ -69,6 +78,11 @@ export function Box(): ReactNode {
       {failedCount > 0 ? (
         <p className={styles.others} role="alert">
           {words.input.failedFiles(failedCount)}
+        </p>
+      ) : null}
+      {hold.isHeld ? (
+        <p className={styles.others} role="status">
+          {words.input.held}
         </p>
       ) : null}
       <div className={styles.grow} data-text={draft.text}>
@@ -121,7 +135,7 @@ export function Box(): ReactNode {
           <button
             type="submit"
             className={styles.send}
-            disabled={!canSend}
+            disabled={!isReady || hold.isHeld}
             aria-label={words.input.send}
             title={words.input.hint}
           >
@@ -131,4 +145,23 @@ export function Box(): ReactNode {
       </div>
     </form>
   );
+}
+
+const isOver = (turn: Turn | null): boolean =>
+  turn?.status === "finished" || turn?.status === "stopped" || turn?.status === "failed";
+
+/** Holds a question until its files are uploaded. A change of the text or of the files ends the hold. */
+function useHold(draft: Draft, isReady: boolean, isUploading: boolean): { isHeld: boolean; start: () => void } {
+  const actions = useActions();
+  const [held, setHeld] = useState<string | null>(null);
+  const content = JSON.stringify([draft.text, draft.uploads.map(({ id }) => id)]);
+  const isHeld = isReady && held === content;
+  const isDue = isHeld && !isUploading;
+  useEffect(() => {
+    if (!isHeld) setHeld(null);
+  }, [isHeld]);
+  useEffect(() => {
+    if (isDue) actions.send();
+  }, [isDue, actions]);
+  return { isHeld, start: () => setHeld(isReady ? content : null) };
 }

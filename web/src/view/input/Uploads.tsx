@@ -33,7 +33,7 @@ export function Uploads({ uploads }: { uploads: readonly Upload[] }): ReactNode 
               aria-label={words.input.uploading(upload.name, Math.round(upload.progress * 100))}
             />
           ) : null}
-          {upload.state === "failed" ? (
+          {upload.error ? (
             <button
               type="button"
               className={styles.again}
@@ -51,7 +51,11 @@ export function Uploads({ uploads }: { uploads: readonly Upload[] }): ReactNode 
           >
             <Icon name="close" />
           </button>
-          {upload.error ? <span className={styles.uploadError}>{sentenceOfError(upload.error, language)}</span> : null}
+          {upload.state === "failed" ? (
+            <span className={styles.uploadError}>
+              {upload.error ? sentenceOfError(upload.error, language) : words.input.lostFile}
+            </span>
+          ) : null}
         </li>
       ))}
     </ul>
