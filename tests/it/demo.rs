@@ -66,15 +66,21 @@ async fn each_region_gets_a_report_and_the_figures_follow_the_file() {
 
 #[tokio::test]
 async fn where_agents_are_offered_one_looks_and_another_writes_the_document() {
-    let options = SystemOptions {
+    let options = || SystemOptions {
         var: Box::new(|name| (name == "DJINN_AGENTS__OFFERED").then(|| "all".to_owned())),
         ..SystemOptions::default()
     };
     let csv = "region,year,sales\nNorth,2021,100\nNorth,2024,150\nSouth,2021,200\nSouth,2024,210\n";
-    let (_system, client, frames) = told_with(options, QUESTION, "sales.csv", csv).await;
-    let started = of(&frames, "child.started");
-    let agents: Vec<_> = started.iter().map(|child| child["agent"].as_str()).collect();
-    assert_eq!(agents, [Some("researcher"), None, None, Some("writer")]);
+    let (_system, client, frames) = told_with(options(), QUESTION, "sales.csv", csv).await;
+    let agents = |frames: &[Frame]| {
+        let started = of(frames, "child.started");
+        let agent = |child: &Value| child["agent"].as_str().unwrap_or_default().to_owned();
+        started.iter().map(agent).collect::<Vec<_>>()
+    };
+    assert_eq!(agents(&frames), ["researcher", "", "", "writer"]);
+    let question = "比较sales.csv中的各个地区，写入对比.md";
+    let (_system, _, in_chinese) = told_with(options(), question, "sales.csv", csv).await;
+    assert_eq!(agents(&in_chinese), ["researcher", "", "", "writer"]);
     let ending = frames.last().unwrap().json();
     assert_eq!(ending["answer"], "North grew fastest, by 50.0 % from 2021 to 2024.");
     let files = ending["files"].as_array().unwrap();

@@ -4,6 +4,7 @@
 //! a site, and questions over the demo tables by a query or an analysis. A call named in a question is made. Every reply is computed from the request alone.
 
 mod analysis;
+mod analysis_report;
 mod code;
 mod count;
 mod data;

@@ -1,87 +1,41 @@
 //! The agents that write code and documents, with their real tools, while processes die around them: no block is
 //! lost, none sees other variables than it would have, and there is one document.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_core::entry::Entry;
-use djinn_core::id::FileName;
-use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::SessionKey;
-use djinn_runtime::port::file::{Files, NewFile};
-use djinn_runtime::port::sandbox::{
-    JobContext, JobEnd, JobOutput, Sandbox, SandboxAnswer, SandboxError, SandboxFile, SandboxJob,
-    SandboxWork,
-};
-use djinn_runtime::port::tool::{BoxFuture, OfferedAgents, Toolbox};
-use djinn_runtime::question::UserQuestion;
+use djinn_runtime::port::sandbox::{SandboxJob, SandboxWork};
+use djinn_runtime::port::tool::Toolbox;
 use djinn_testkit::chaos::Chaos;
-use djinn_testkit::memory::MemoryStore;
 use djinn_testkit::point::{Fate, Points};
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{StoryLine, StoryModel};
-use djinn_tools::agent_files::AgentFiles;
+use djinn_testkit::story::StoryLine;
 use djinn_tools::collect_tool::CollectTool;
 use djinn_tools::look_tool::LookTool;
 use djinn_tools::python_tool::PythonTool;
 use djinn_tools::render_tool::RenderTool;
-use djinn_tools::{ToolAdapter, TypedTool};
 use serde_json::json;
 
-use crate::story::visible;
+use crate::agent_story::{
+    EndState, JobResult, ask_with_file, end_state, product, read_files, sim_of, survive_deaths,
+    with_tool,
+};
 
-/// Does what it is asked at once, by rules that a test can foresee: a block writes down what it found.
-struct WrittenSandbox(Points);
-
-impl Sandbox for WrittenSandbox {
-    fn max_bytes(&self) -> u64 {
-        1_000_000
-    }
-
-    fn run_job<'a>(
-        &'a self,
-        _: &'a JobContext,
-        job: SandboxJob,
-    ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
-        Box::pin(async move {
-            self.0.pass("before job".to_owned()).await;
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            self.0.wait_until_alive().await;
-            let answer = do_job(job);
-            self.0.pass("after job".to_owned()).await;
-            Ok(answer)
-        })
-    }
-}
-
-fn do_job(job: SandboxJob) -> SandboxAnswer {
-    let file = |name: &str, text: String| SandboxFile {
-        name: FileName::new(name).unwrap(),
-        content: text.into_bytes(),
-    };
+/// A block writes down what it found.
+fn do_job(job: SandboxJob) -> JobResult {
     let given: Vec<_> = job.files.iter().map(|file| file.name.to_string()).collect();
     let state = String::from_utf8(job.state).unwrap();
-    let (products, value, state) = match job.work {
+    match job.work {
         SandboxWork::Python { code, earlier } => {
             let found = format!("{code} after {earlier:?} with [{state}] over {given:?}");
-            (vec![file(&format!("{code}.txt"), found)], json!({}), format!("{state}{code};"))
+            let products = vec![product(&format!("{code}.txt"), found)];
+            (products, json!({}), format!("{state}{code};"))
         }
         SandboxWork::Render { name, text, .. } => {
-            (vec![file(name.as_str(), format!("<html>{text}"))], json!({}), String::new())
+            (vec![product(name.as_str(), format!("<html>{text}"))], json!({}), String::new())
         }
         SandboxWork::Look { .. } => (Vec::new(), json!({}), String::new()),
         work => panic!("nobody asks for {work:?}"),
-    };
-    SandboxAnswer {
-        end: JobEnd::Done,
-        seconds: 0.2,
-        output: JobOutput::default(),
-        value,
-        products,
-        left_out: Vec::new(),
-        state: state.into_bytes(),
     }
 }
 
@@ -102,68 +56,21 @@ fn lines() -> Vec<(&'static str, StoryLine)> {
     ]
 }
 
-fn with_tool(tools: Toolbox, tool: impl TypedTool + 'static) -> Toolbox {
-    tools.with_tool(ToolAdapter::new(tool))
-}
-
 fn sim(points: Points) -> Sim {
-    let mut sim = Sim::new(StoryModel::new(lines(), points.clone()), Toolbox::default(), points);
-    let sandbox: Arc<dyn Sandbox> = Arc::new(WrittenSandbox(sim.points.clone()));
-    let parts = || {
-        let (store, prompts) = (Arc::clone(&sim.ports.store), Arc::clone(&sim.ports.prompts));
-        (store, prompts, Arc::clone(&sandbox))
-    };
-    let mut tools = Toolbox::default();
-    let (store, prompts, sandbox_of) = parts();
-    tools = with_tool(tools, PythonTool::new(store, prompts, sandbox_of));
-    let (store, prompts, sandbox_of) = parts();
-    tools = with_tool(tools, LookTool::new(store, prompts, sandbox_of));
-    let (store, prompts, sandbox_of) = parts();
-    tools = with_tool(tools, CollectTool::new(store, prompts, sandbox_of));
-    let (store, prompts, sandbox_of) = parts();
-    tools = with_tool(tools, RenderTool::new(store, prompts, sandbox_of));
-    let names = ["python", "look", "collect", "render", "file_tool", "search_round", "cite"]
-        .map(str::to_owned);
-    let agents = AgentFiles::new(BTreeSet::from(names)).read("", &[]).agents;
-    sim.ports.tools = tools.with_agents(agents.into()).with_offered_agents(OfferedAgents::All);
-    sim
+    let names = ["python", "look", "collect", "render", "file_tool", "search_round", "cite"];
+    sim_of(points, lines(), do_job, &names, |parts| {
+        let python = PythonTool::new(parts.store(), parts.prompts(), parts.sandbox());
+        let look = LookTool::new(parts.store(), parts.prompts(), parts.sandbox());
+        let collect = CollectTool::new(parts.store(), parts.prompts(), parts.sandbox());
+        let render = RenderTool::new(parts.store(), parts.prompts(), parts.sandbox());
+        let tools = with_tool(with_tool(Toolbox::default(), python), look);
+        with_tool(with_tool(tools, collect), render)
+    })
 }
 
-/// The end state: the ids of all entries, and the files with their texts.
-async fn run(sim: &mut Sim) -> (BTreeSet<String>, BTreeMap<String, String>) {
-    let question = ask_with_file(sim).await;
-    let entries = sim.run_to_end(&question).await.unwrap();
-    (ids(&entries), read_files(&sim.ports.store, &question.session_key()).await)
-}
-
-/// The question, in a session that has a file.
-async fn ask_with_file(sim: &Sim) -> UserQuestion {
-    let question = sim.make_question(RunSettings::default());
-    let session = question.session_key();
-    let given = NewFile {
-        name: FileName::new("given.csv").unwrap(),
-        description: String::new(),
-        internal: false,
-        media_type: "text/csv".to_owned(),
-        uploaded: false,
-        writer: session.owner.clone(),
-    };
-    sim.ports.store.write_file(&session, &given, b"a\n1\n").await.unwrap();
-    question
-}
-
-fn ids(entries: &[Entry]) -> BTreeSet<String> {
-    let lines = visible(entries);
-    lines.iter().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
-}
-
-async fn read_files(store: &MemoryStore, session: &SessionKey) -> BTreeMap<String, String> {
-    let mut files = BTreeMap::new();
-    for file in store.list_files(session).await.unwrap() {
-        let bytes = store.read_file(session, &file, file.size).await.unwrap();
-        files.insert(file.name.to_string(), String::from_utf8(bytes).unwrap());
-    }
-    files
+async fn run(sim: &mut Sim) -> EndState {
+    let question = ask_with_file(sim, "given.csv").await;
+    end_state(sim, &question).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,16 +87,7 @@ async fn a_block_finds_what_those_before_it_left() {
 
 #[tokio::test(start_paused = true)]
 async fn a_death_at_any_point_changes_neither_blocks_nor_documents() {
-    let points = Points::new();
-    let expected = run(&mut sim(points.clone())).await;
-    let passed = points.passed_points();
-    assert!(passed.len() > 60, "{} points", passed.len());
-    for (at, point) in passed.iter().enumerate().filter(|(_, point)| point.process != 0) {
-        let mut sim = sim(Points::killing_at(at));
-        let name = format!("process {} dies at {} ({at})", point.process, point.name);
-        assert_eq!(run(&mut sim).await, expected, "{name}");
-        assert!(!sim.has_alarm(), "an alarm is left: {name}");
-    }
+    survive_deaths(60, sim, run).await;
 }
 
 /// Whether the run finished in the weather of a seed; what it made is what it makes in good weather.
@@ -202,7 +100,7 @@ async fn endure(seed: u64) -> bool {
         _ => weather.draw_fate(),
     });
     let mut sim = sim(points);
-    let question = ask_with_file(&sim).await;
+    let question = ask_with_file(&sim, "given.csv").await;
     let ended = sim.endure_chaos(&question, &chaos).await;
     assert_eq!(ended, Ok(()), "seed {seed}");
     let entries = sim.read_history(&question.run_key()).await.unwrap();

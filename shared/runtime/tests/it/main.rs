@@ -12,6 +12,7 @@
 )]
 
 mod account;
+mod agent_story;
 mod asleep;
 mod awake_time;
 mod budget;

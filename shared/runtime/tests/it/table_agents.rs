@@ -1,60 +1,29 @@
 //! The agents over tables, with their real tools, while processes die around them: the same queries under the same
 //! labels, the same files, and one answer.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_core::id::FileName;
-use djinn_core::settings::RunSettings;
-use djinn_runtime::port::file::{Files, NewFile};
-use djinn_runtime::port::sandbox::{
-    JobContext, JobEnd, JobOutput, Sandbox, SandboxAnswer, SandboxError, SandboxFile, SandboxJob,
-    SandboxWork,
-};
-use djinn_runtime::port::tool::{BoxFuture, OfferedAgents, Toolbox};
+use djinn_core::language::Language;
+use djinn_runtime::port::sandbox::{SandboxJob, SandboxWork};
+use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::question::UserQuestion;
+use djinn_runtime::settings::Settings;
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{StoryLine, StoryModel};
-use djinn_tools::agent_files::AgentFiles;
+use djinn_testkit::story::StoryLine;
 use djinn_tools::cite_queries_tool::CiteQueriesTool;
 use djinn_tools::query_tool::QueryTool;
 use djinn_tools::table_catalog::TableCatalog;
 use djinn_tools::table_tool::TableTool;
-use djinn_tools::{ToolAdapter, TypedTool};
 use serde_json::{Value, json};
 
-use crate::story::visible;
+use crate::agent_story::{
+    EndState, JobResult, ask_with_file, end_state, product, sim_of, survive_deaths, with_tool,
+};
 
 /// Reads `orders.csv` as a table, and answers every query with the length of its text.
-struct TableSandbox(Points);
-
-impl Sandbox for TableSandbox {
-    fn max_bytes(&self) -> u64 {
-        1_000_000
-    }
-
-    fn run_job<'a>(
-        &'a self,
-        _: &'a JobContext,
-        job: SandboxJob,
-    ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
-        Box::pin(async move {
-            self.0.pass("before job".to_owned()).await;
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            self.0.wait_until_alive().await;
-            let answer = do_job(job);
-            self.0.pass("after job".to_owned()).await;
-            Ok(answer)
-        })
-    }
-}
-
-fn do_job(job: SandboxJob) -> SandboxAnswer {
-    let file = |name: &str, text: String| SandboxFile {
-        name: FileName::new(name).unwrap(),
-        content: text.into_bytes(),
-    };
+fn do_job(job: SandboxJob) -> JobResult {
     let (products, value) = match job.work {
         SandboxWork::ReadTables { .. } => {
             let table = json!({
@@ -62,14 +31,14 @@ fn do_job(job: SandboxJob) -> SandboxAnswer {
                 "columns": [{"name": "a", "type": "integer"}],
             });
             let value = json!({"orders.csv": {"tables": [table]}});
-            (vec![file("orders.parquet", "data".to_owned())], value)
+            (vec![product("orders.parquet", "data".to_owned())], value)
         }
         SandboxWork::Query { queries, .. } => {
             let length = |sql: &str| sql.len().to_string();
             let names = (1..).map(|number| format!("query-{number}.csv"));
             let products = queries.iter().zip(names.clone());
-            let products =
-                products.map(|(query, name)| file(&name, format!("a\n{}\n", length(&query.sql))));
+            let products = products
+                .map(|(query, name)| product(&name, format!("a\n{}\n", length(&query.sql))));
             let results = queries.iter().zip(names).map(|(query, name)| {
                 json!({
                     "question": query.question, "sql": query.sql, "rows": format!("[[{}]]", length(&query.sql)),
@@ -81,15 +50,7 @@ fn do_job(job: SandboxJob) -> SandboxAnswer {
         }
         work => panic!("nobody asks for {work:?}"),
     };
-    SandboxAnswer {
-        end: JobEnd::Done,
-        seconds: 0.2,
-        output: JobOutput::default(),
-        value,
-        products,
-        left_out: Vec::new(),
-        state: Vec::new(),
-    }
+    (products, value, String::new())
 }
 
 fn query(sql: &str) -> Value {
@@ -97,7 +58,7 @@ fn query(sql: &str) -> Value {
 }
 
 /// An analysis with two calls, of which the answer cites the second. `SELECT 22` has 9 letters.
-fn lines() -> Vec<(&'static str, StoryLine)> {
+fn analysis_lines() -> Vec<(&'static str, StoryLine)> {
     vec![
         (
             "t1",
@@ -116,68 +77,73 @@ fn lines() -> Vec<(&'static str, StoryLine)> {
     ]
 }
 
+/// A run that is the agent for one question.
+fn query_lines() -> Vec<(&'static str, StoryLine)> {
+    let line = StoryLine::say("I count.").with_call("run_sql", query("SELECT 22"));
+    vec![("t1", line.with_latency(Duration::from_millis(70)))]
+}
+
 fn sim(points: Points, lines: Vec<(&'static str, StoryLine)>) -> Sim {
-    let mut sim = Sim::new(StoryModel::new(lines, points.clone()), Toolbox::default(), points);
-    let sandbox: Arc<dyn Sandbox> = Arc::new(TableSandbox(sim.points.clone()));
-    let store = || Arc::clone(&sim.ports.store);
-    let prompts = || Arc::clone(&sim.ports.prompts);
-    let sandbox = || Arc::clone(&sandbox);
-    let catalog = Arc::new(TableCatalog::default());
-    let mut tools = Toolbox::default();
-    tools = with_tool(tools, TableTool::new(store(), prompts(), sandbox(), catalog));
-    tools = with_tool(tools, QueryTool::new(store(), prompts(), sandbox()));
-    tools = with_tool(tools, CiteQueriesTool::new(store(), prompts()));
-    let names = ["find_tables", "run_sql", "cite_queries", "python"].map(str::to_owned);
-    let agents = AgentFiles::new(BTreeSet::from(names)).read("", &[]).agents;
-    sim.ports.tools = tools.with_agents(agents.into()).with_offered_agents(OfferedAgents::All);
-    sim
+    let names = ["find_tables", "run_sql", "cite_queries", "python"];
+    sim_of(points, lines, do_job, &names, |parts| {
+        let (store, prompts, sandbox) = (parts.store(), parts.prompts(), parts.sandbox());
+        let catalog = Arc::new(TableCatalog::default());
+        let table = TableTool::new(parts.store(), parts.prompts(), parts.sandbox(), catalog);
+        let tools = with_tool(Toolbox::default(), table);
+        let tools = with_tool(tools, QueryTool::new(store, prompts, sandbox));
+        with_tool(tools, CiteQueriesTool::new(parts.store(), parts.prompts()))
+    })
 }
 
-fn with_tool(tools: Toolbox, tool: impl TypedTool + 'static) -> Toolbox {
-    tools.with_tool(ToolAdapter::new(tool))
+async fn analyse(sim: &mut Sim) -> EndState {
+    let question = ask_with_file(sim, "orders.csv").await;
+    end_state(sim, &question).await
 }
 
-/// The end state: the ids of all entries, and the files with their texts.
-async fn run(sim: &mut Sim) -> (BTreeSet<String>, BTreeMap<String, String>) {
-    let question = sim.make_question(RunSettings::default());
-    let session = question.session_key();
-    let given = NewFile {
-        name: FileName::new("orders.csv").unwrap(),
-        description: String::new(),
-        internal: false,
-        media_type: "text/csv".to_owned(),
-        uploaded: false,
-        writer: session.owner.clone(),
-    };
-    sim.ports.store.write_file(&session, &given, b"a\n1\n").await.unwrap();
-    let entries = sim.run_to_end(&question).await.unwrap();
-    let lines = visible(&entries);
-    let ids = lines.iter().filter_map(|line| line.split(' ').next()).map(str::to_owned);
-    let mut files = BTreeMap::new();
-    for file in sim.ports.store.list_files(&session).await.unwrap() {
-        let bytes = sim.ports.store.read_file(&session, &file, file.size).await.unwrap();
-        files.insert(file.name.to_string(), String::from_utf8(bytes).unwrap());
-    }
-    (ids.collect(), files)
+/// The question to the mode `data_query`.
+async fn data_question(sim: &Sim) -> UserQuestion {
+    let mut question = ask_with_file(sim, "orders.csv").await;
+    let modes = sim.ports.tools.list_modes(Language::En);
+    let mode = modes.into_iter().find(|mode| mode.name == "data_query").unwrap();
+    question.spec.agent = Some(Box::new(mode));
+    question
+}
+
+async fn ask_data(sim: &mut Sim) -> EndState {
+    let question = data_question(sim).await;
+    end_state(sim, &question).await
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_death_at_any_point_changes_neither_queries_nor_the_analysis() {
-    let points = Points::new();
-    let expected = run(&mut sim(points.clone(), lines())).await;
-    let analysis = &expected.1["Lengths.md"];
+    let sim_at = |points| sim(points, analysis_lines());
+    let (_, files) = survive_deaths(40, sim_at, analyse).await;
+    let analysis = &files["Lengths.md"];
     for words in ["It is 9 [q2], not 7.", "contains: 7.", "**[q2] Length?**", "SELECT 22"] {
         assert!(analysis.contains(words), "{words}: {analysis}");
     }
     assert!(!analysis.contains("SELECT 1\n"), "{analysis}");
-    assert_eq!(expected.1["query-t1.c1-1.csv"], "a\n8\n");
-    assert_eq!(expected.1["query-t1.c1-2.csv"], "a\n9\n");
-    let passed = points.passed_points();
-    assert!(passed.len() > 40, "{} points", passed.len());
-    for (at, point) in passed.iter().enumerate().filter(|(_, point)| point.process != 0) {
-        let mut sim = sim(Points::killing_at(at), lines());
-        let name = format!("process {} dies at {} ({at})", point.process, point.name);
-        assert_eq!(run(&mut sim).await, expected, "{name}");
-        assert!(!sim.has_alarm(), "an alarm is left: {name}");
-    }
+    assert_eq!(files["query-t1.c1-1.csv"], "a\n8\n");
+    assert_eq!(files["query-t1.c1-2.csv"], "a\n9\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_death_at_any_point_changes_neither_the_query_of_a_question_nor_its_rows() {
+    let sim_at = |points| sim(points, query_lines());
+    let (ids, files) = survive_deaths(15, sim_at, ask_data).await;
+    assert!(ids.contains("t1.c1.result"), "{ids:?}");
+    assert_eq!(files["query-1.csv"], "a\n9\n");
+}
+
+/// An invocation has no time for a further job once the first has returned.
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_handed_over_between_its_calls_ends_the_same() {
+    let mut short = sim(Points::new(), query_lines());
+    short.invocation = Some(Duration::from_millis(61_020));
+    let hand_over_margin = Duration::from_secs(1);
+    short.ports.settings = Settings { hand_over_margin, ..Settings::default() }.into();
+    let expected = ask_data(&mut sim(Points::new(), query_lines())).await;
+    assert_eq!(ask_data(&mut short).await, expected);
+    let kicks = short.points.point_names().iter().filter(|name| *name == "after kick").count();
+    assert!(kicks >= 1, "no handoff");
 }

@@ -2,8 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::analysis_report::{make_report, report_step};
+use super::parts::REPORT_AGENT;
 use super::plan::{PLANNING, can_name, finish_plan};
 use super::question::question_text;
+use super::step::YOUR_STEP;
 use crate::request::{MessageRole, RecordedRequest};
 use crate::response::ScriptedResponse;
 
@@ -147,12 +150,21 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     if request.offers_tool(RUN_SQL) && request.offers_tool(PYTHON) {
         return analyse_tables(request);
     }
-    let known = KnownAnalysis::find(question_text(request))?;
+    let question = question_text(request);
+    let known = KnownAnalysis::find(question)?;
+    let report = report_step(question, known.title);
     if request.offers_tool(PLANNING) {
-        return plan_analysis(known, request);
+        return plan_analysis(known, report.as_deref(), request);
+    }
+    if let Some(step) = report.as_deref().filter(|step| is_step(step, request)) {
+        return make_report(step, known.title, request);
     }
     if let Some(result) = request.results_for(ANALYSIS_AGENT).last() {
-        return Some(ScriptedResponse::default().reply(result.text.trim()));
+        let report = report.and_then(|step| make_report(&step, known.title, request));
+        let is_written = request.results_for(REPORT_AGENT).next().is_some();
+        return report
+            .filter(|_| !is_written)
+            .or_else(|| Some(ScriptedResponse::default().reply(result.text.trim())));
     }
     let call = json!({"task": known.step});
     let response = ScriptedResponse::default().say(known.notices[0]);
@@ -166,8 +178,20 @@ impl KnownAnalysis {
     }
 }
 
-/// Creates a plan of one step, for the agent if the planner can name it: our prompt `plan/system`.
-fn plan_analysis(known: &KnownAnalysis, request: &RecordedRequest) -> Option<ScriptedResponse> {
+/// Returns true if the request is from the agent of this step.
+fn is_step(step: &str, request: &RecordedRequest) -> bool {
+    request.messages().iter().any(|message| {
+        let steps = YOUR_STEP.iter().filter_map(|mark| message.text.rsplit_once(mark));
+        steps.into_iter().any(|(_, text)| text.trim() == step)
+    })
+}
+
+/// Creates a plan of the analysis, for the agent if the planner can name it, and of the report step.
+fn plan_analysis(
+    known: &KnownAnalysis,
+    report: Option<&str>,
+    request: &RecordedRequest,
+) -> Option<ScriptedResponse> {
     let [plan_notice, finish_notice] = known.notices;
     if request.answered_calls().any(|(call, _)| call.tool == PLANNING) {
         return Some(finish_plan(finish_notice.to_owned()));
@@ -175,9 +199,16 @@ fn plan_analysis(known: &KnownAnalysis, request: &RecordedRequest) -> Option<Scr
     if !can_name(ANALYSIS_AGENT, request) {
         return None;
     }
+    let mut steps = vec![known.step];
+    let mut depends_on = vec![json!([])];
+    let mut agents = vec![ANALYSIS_AGENT];
+    if let Some(report) = report {
+        steps.push(report);
+        depends_on.push(json!([1]));
+        agents.push("");
+    }
     let plan = json!({
-        "command": "create", "title": known.title, "steps": [known.step], "depends_on": [[]],
-        "agents": [ANALYSIS_AGENT],
+        "command": "create", "title": known.title, "steps": steps, "depends_on": depends_on, "agents": agents,
     });
     Some(ScriptedResponse::default().say(plan_notice).call(PLANNING, plan))
 }

@@ -1,5 +1,6 @@
 //! The writer of reports: a page or slides about the sales in a file, with the existing chart.
 
+use super::analysis_report::write_report;
 use super::growth::GrowthTable;
 use super::question::{detect_language, listed_files};
 use super::sheet::Sheet;
@@ -16,6 +17,9 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     }
     let first = request.messages().iter().find(|message| message.role == MessageRole::User);
     let task = first?.text.as_str();
+    if let Some(report) = write_report(task, request) {
+        return Some(ScriptedResponse::default().reply(report));
+    }
     let words = detect_language(task.lines().next().unwrap_or_default());
     let files = listed_files(request.system());
     let ends_with = |ending: &str| {

@@ -11,7 +11,7 @@ use crate::request::RecordedRequest;
 use crate::response::ScriptedResponse;
 
 const CODE_AGENT: &str = "code_interpreter";
-const REPORT_AGENT: &str = "report_tool";
+pub(super) const REPORT_AGENT: &str = "report_tool";
 
 /// Words in lower case that mark a question about a chart.
 pub(super) const CHART: &[&str] = &["draw", "chart", "plot", "画", "图表"];
@@ -113,14 +113,16 @@ fn make_parts(
         return request.offers_tool(REPORT_AGENT).then(|| documents.fold(response, call));
     }
     let charts = results_of(CODE_AGENT).map(|result| result.text.trim().to_owned());
-    let reports = results_of(REPORT_AGENT).map(|result| {
-        // The first line of a result names the file.
-        let text = result.text.trim();
-        match text.lines().next().and_then(|line| line.split('`').nth(1)) {
-            Some(name) => words.written_notice(name),
-            None => text.to_owned(),
-        }
-    });
+    let reports = results_of(REPORT_AGENT).map(|result| written_line(words, &result.text));
     let paragraphs: Vec<String> = charts.chain(reports).collect();
     Some(ScriptedResponse::default().reply(paragraphs.join("\n\n")))
+}
+
+/// Returns a line about a document from the result of its call, whose first line names the file.
+pub(super) fn written_line(words: DemoLanguage, result: &str) -> String {
+    let text = result.trim();
+    match text.lines().next().and_then(|line| line.split('`').nth(1)) {
+        Some(name) => words.written_notice(name),
+        None => text.to_owned(),
+    }
 }
