@@ -13,6 +13,7 @@ class Memory implements Shelf {
   readonly values = new Map<string, string>();
   read = (name: string) => this.values.get(name) ?? null;
   write = (name: string, value: string | null) => void (value === null ? this.values.delete(name) : this.values.set(name, value));
+  forget = () => this.values.clear();
 }
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");

@@ -20,6 +20,8 @@ export interface Browser extends Surroundings {
   clearQuery(address: string): void;
   /** Leaves for another page. */
   leave(url: string): void;
+  /** Another tab has written a value of this device. */
+  onDeviceValue(listener: (name: string, value: string) => void): void;
   onVisibility(listener: () => void): void;
   isOnline(): boolean;
   onNetwork(listener: () => void): void;
@@ -32,18 +34,21 @@ export interface Shelf {
   read(name: string): string | null;
   /** Null removes the value. */
   write(name: string, value: string | null): void;
+  /** Removes the values whose names begin with this. */
+  forget(prefix: string): void;
 }
 
+const PREFIX = "djinn:";
+
 /** Blocked or full storage must not stop the page. */
-function storageShelf(open: () => Storage): Shelf {
+export function storageShelf(open: () => Storage): Shelf {
   const memory = new Map<string, string>();
-  const prefix = "djinn:";
   return {
     read(name) {
       const remembered = memory.get(name);
       if (remembered !== undefined) return remembered;
       try {
-        return open().getItem(prefix + name);
+        return open().getItem(PREFIX + name);
       } catch {
         return null;
       }
@@ -51,10 +56,19 @@ function storageShelf(open: () => Storage): Shelf {
     write(name, value) {
       memory.delete(name);
       try {
-        if (value === null) open().removeItem(prefix + name);
-        else open().setItem(prefix + name, value);
+        if (value === null) open().removeItem(PREFIX + name);
+        else open().setItem(PREFIX + name, value);
       } catch {
         if (value !== null) memory.set(name, value);
+      }
+    },
+    forget(prefix) {
+      for (const name of memory.keys()) if (name.startsWith(prefix)) memory.delete(name);
+      try {
+        const storage = open();
+        for (const name of Object.keys(storage)) if (name.startsWith(PREFIX + prefix)) storage.removeItem(name);
+      } catch {
+        // Blocked storage keeps nothing.
       }
     },
   };
@@ -84,6 +98,11 @@ export function realBrowser(): Browser {
     onAddress(listener) {
       addEventListener("popstate", listener);
       addEventListener("hashchange", listener);
+    },
+    onDeviceValue(listener) {
+      addEventListener("storage", ({ key, newValue }) => {
+        if (key?.startsWith(PREFIX) && newValue !== null) listener(key.slice(PREFIX.length), newValue);
+      });
     },
     onVisibility: (listener) => document.addEventListener("visibilitychange", listener),
     isOnline: () => navigator.onLine,

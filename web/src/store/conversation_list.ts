@@ -22,35 +22,64 @@ export class Conversations {
   /** The conversations with a question since the refresh began: its answer may be older. */
   readonly #touched = new Set<string>();
 
+  /** The marks since the refresh began, for the same reason. */
+  readonly #marked = new Map<string, ConversationSummary["mark"]>();
+
   constructor(routes: Routes, cell: StateCell) {
     this.#routes = routes;
     this.#cell = cell;
   }
 
+  /** Forgets the conversations of a user who signs out. */
+  clear(): void {
+    this.#round += 1;
+    this.#all = [];
+    this.#cursor = null;
+    this.#marks = new Map();
+    this.#cell.set({ conversations: EMPTY_LIST });
+  }
+
   /** Reads the newest page and the marks again. */
   async refresh(): Promise<void> {
-    const round = ++this.#round;
-    this.#touched.clear();
     this.#show({ isLoading: true });
     try {
-      const [page, running, paused] = await Promise.all([
-        this.#routes.sessions(null, PAGE),
-        this.#routes.runs("running", 100),
-        this.#routes.runs("paused", 100),
-      ]);
-      if (round !== this.#round) return;
-      const marks = new Map<string, ConversationSummary["mark"]>();
-      for (const run of running.runs) marks.set(run.session, "running");
-      for (const run of paused.runs) marks.set(run.session, "waiting");
-      this.#marks = marks;
-      const listed = page.sessions.map(summaryOf).filter((item) => !this.#touched.has(item.session));
-      this.#all = [...this.#all.filter((item) => this.#touched.has(item.session)), ...listed];
-      this.#cursor = page.next ?? null;
-      this.#show({ user: page.user, isLoading: false, error: null });
-      if (this.#cell.get().conversations.search !== "") await this.#readAllTitles();
+      if ((await this.#read(false)) && this.#cell.get().conversations.search !== "") await this.#readAllTitles();
     } catch (error) {
-      if (round === this.#round) this.#show({ isLoading: false, error: errorOf(error) });
+      this.#show({ isLoading: false, error: errorOf(error) });
     }
+  }
+
+  /** Reads the same beside what the list shows: older pages stay, and an error says nothing. */
+  async update(): Promise<void> {
+    await this.#read(true).catch(() => undefined);
+  }
+
+  /** Returns false if a later reading has begun. */
+  async #read(keepsOlder: boolean): Promise<boolean> {
+    const round = ++this.#round;
+    this.#touched.clear();
+    this.#marked.clear();
+    const [page, running, paused] = await Promise.all([
+      this.#routes.sessions(null, PAGE),
+      this.#routes.runs("running", 100),
+      this.#routes.runs("paused", 100),
+    ]).catch((error: unknown) => {
+      if (round !== this.#round) return [];
+      throw error;
+    });
+    if (round !== this.#round || !page || !running || !paused) return false;
+    const marks = new Map<string, ConversationSummary["mark"]>();
+    for (const run of running.runs) marks.set(run.session, "running");
+    for (const run of paused.runs) marks.set(run.session, "waiting");
+    this.#marks = new Map([...marks, ...this.#marked]);
+    const listed = page.sessions.map(summaryOf).filter((item) => !this.#touched.has(item.session));
+    const known = new Set(listed.map((item) => item.session));
+    const oldest = page.next == null ? 0 : (listed.at(-1)?.lastActiveAtMs ?? 0);
+    const older = this.#all.filter((item) => keepsOlder && !known.has(item.session) && item.lastActiveAtMs < oldest);
+    this.#all = [...this.#all.filter((item) => this.#touched.has(item.session)), ...listed, ...older];
+    if (older.length === 0) this.#cursor = page.next ?? null;
+    this.#show({ user: page.user, isLoading: false, error: null });
+    return true;
   }
 
   async loadMore(): Promise<void> {
@@ -95,6 +124,7 @@ export class Conversations {
   }
 
   mark(session: string, mark: ConversationSummary["mark"]): void {
+    this.#marked.set(session, mark);
     if ((this.#marks.get(session) ?? null) === mark) return;
     this.#marks = new Map(this.#marks).set(session, mark);
     this.#show({});

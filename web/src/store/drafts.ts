@@ -16,9 +16,11 @@ const MAX_DRAFTS = 50;
 
 export class Drafts {
   readonly #shelf: Shelf;
+  readonly #tab: Shelf;
 
-  constructor(shelf: Shelf) {
+  constructor(shelf: Shelf, tab: Shelf) {
     this.#shelf = shelf;
+    this.#tab = tab;
   }
 
   load(session: string): Draft {
@@ -33,9 +35,15 @@ export class Drafts {
     return { ...draft, uploads };
   }
 
-  /** The session of the unasked conversation, whose files are uploaded before the question. */
+  /** The session of this tab's unasked conversation, whose files are uploaded before the question. */
   loadNewSession(): string | null {
-    return this.#shelf.read("new_session");
+    return this.#tab.read("new_session");
+  }
+
+  /** Forgets what the user wrote: drafts, unsent questions and changed requests. */
+  clear(): void {
+    for (const prefix of ["draft", "pending:", "choices"]) this.#shelf.forget(prefix);
+    for (const prefix of ["new_session", "edit:"]) this.#tab.forget(prefix);
   }
 
   save(session: string, draft: Draft, newSession: string): void {
@@ -49,7 +57,7 @@ export class Drafts {
     const text = JSON.stringify({ text: draft.text, uploads, mode, outputStyle, human });
     this.#shelf.write(`draft:${session}`, isGone ? null : text);
     this.#touch(session, isGone);
-    if (isNew) this.#shelf.write("new_session", isEmpty ? null : session);
+    if (isNew) this.#tab.write("new_session", isEmpty ? null : session);
   }
 
   #touch(session: string, isGone: boolean): void {

@@ -4,6 +4,7 @@ import type { HumanRequest, NeededKey, ResponseRequest, StepRequest } from "../w
 import type { components } from "../wire/generated/openapi";
 import { type ErrorInfo, errorOf, RequestError } from "../wire/error";
 import type { Routes } from "../wire/routes";
+import { forgetEdits } from "./card_edits";
 import type { OpenConversation } from "./open_conversation";
 import type { Decision } from "./types";
 
@@ -37,6 +38,7 @@ export async function respond(
   if (digest !== undefined) body.digest = digest;
   try {
     await routes.respond(run.run, request, body);
+    forgetEdits(run.run, request);
     open.wake();
   } catch (error) {
     progress(errorOf(error));

@@ -1,20 +1,22 @@
 // The store: the state of the page, and the actions on it.
 
-import type { HumanSettings, RunRequest } from "../wire/contract";
+import type { RunRequest } from "../wire/contract";
 import { type ErrorInfo, errorOf } from "../wire/error";
-import type { ConfigBody } from "../wire/routes";
 import { Routes } from "../wire/routes";
 import { Server } from "../wire/server";
+import { configOf, humanSettings } from "./bodies";
 import type { Browser } from "./browser";
+import { clearEdits } from "./card_edits";
 import { Conversations, EMPTY_LIST } from "./conversation_list";
 import { Drafts, EMPTY_DRAFT } from "./drafts";
+import { ListWatch } from "./list_watch";
 import { retryMessages, sendMessage } from "./messages";
 import { OpenConversation } from "./open_conversation";
 import { formatAddress, parseAddress } from "./route";
 import { changePlan, continueRun, readPlanVersion, respond, setKey, stop } from "./run_actions";
 import { SigningIn } from "./sign_in";
 import { StateCell } from "./state";
-import type { Actions, AuditLine, Draft, HumanChoice, PageConfig, PageState, Store, Upload } from "./types";
+import type { Actions, AuditLine, Draft, PageState, Store, Upload } from "./types";
 import { Uploads } from "./uploads";
 
 /** The configuration is read again when a tab is shown after this time. */
@@ -22,6 +24,8 @@ const CONFIG_VALIDITY = 5 * 60_000;
 /** Differences of clocks below this are the delay of a request. */
 const CLOCK_TOLERANCE = 2_000;
 const MAX_NOTICES = 5;
+/** The value by which a tab tells the others that its user signs out. */
+const SIGNED_OUT = "signed_out";
 
 /** Starts the page's store in this browser. `pageVersion` is the version of the page's own files. */
 export function createStore(browser: Browser, pageVersion: string): Store {
@@ -34,6 +38,7 @@ class PageStore implements Store {
   readonly #cell: StateCell;
   readonly #routes: Routes;
   readonly #list: Conversations;
+  readonly #watch: ListWatch;
   readonly #drafts: Drafts;
   readonly #uploads: Uploads;
   readonly #signIn: SigningIn;
@@ -46,7 +51,7 @@ class PageStore implements Store {
   constructor(browser: Browser, pageVersion: string) {
     this.#browser = browser;
     this.#pageVersion = pageVersion;
-    this.#drafts = new Drafts(browser.device);
+    this.#drafts = new Drafts(browser.device, browser.tab);
     this.#newSession = this.#drafts.loadNewSession() ?? browser.newId();
     const server = new Server(browser.fetch, (response, key) => this.#onResponse(response, key));
     this.#routes = new Routes(server);
@@ -69,12 +74,17 @@ class PageStore implements Store {
       onAddress: () => this.#onAddress(),
     });
     this.#list = new Conversations(this.#routes, this.#cell);
+    this.#watch = new ListWatch(browser, this.#cell, this.#list);
     this.#uploads = new Uploads(this.#routes, {
       update: (session, change) =>
         this.#changeDraft(session, (draft) => ({ ...draft, uploads: change(draft.uploads) })),
     });
     this.actions = this.#buildActions();
     browser.onAddress(() => this.#onAddress());
+    browser.onDeviceValue((name, value) => {
+      const { user } = this.#cell.get().conversations;
+      if (name === SIGNED_OUT && (value.endsWith(` ${user}`) || user === "")) this.#signOut();
+    });
     browser.onVisibility(() => this.#onVisibility());
     browser.onNetwork(() => this.#onNetwork());
     this.#goTo(this.#cell.get().route.session);
@@ -151,9 +161,9 @@ class PageStore implements Store {
   #onVisibility(): void {
     this.#open?.onVisibility();
     this.#signIn.onVisibility();
+    this.#watch.look();
     if (this.#browser.isHidden() || this.#browser.now() - this.#configAtMs < CONFIG_VALIDITY) return;
     void this.#readConfig();
-    if (this.#cell.get().signIn.state === "signed_in") void this.#list.refresh();
   }
 
   #onNetwork(): void {
@@ -259,12 +269,26 @@ class PageStore implements Store {
     this.#setDraft({ ...draft, text: joinTexts(taken.text, draft.text), uploads: [...uploads, ...draft.uploads] });
   }
 
+  /** Forgets the user and what the user wrote, in this tab. */
   #signOut(): void {
     this.#open?.close();
     this.#open = null;
-    this.#cell.set({ conversations: EMPTY_LIST, conversation: null, route: { session: null } });
+    this.#uploads.cancelAll();
+    this.#drafts.clear();
+    clearEdits();
+    this.#newSession = this.#browser.newId();
+    this.#list.clear();
+    this.#cell.set({ conversation: null, route: { session: null }, draft: EMPTY_DRAFT, notices: [] });
     this.#browser.setAddress("/", false);
     this.#signIn.signOut();
+  }
+
+  /** Signs the user out in all tabs. */
+  #signOutEverywhere(): void {
+    const { device } = this.#browser;
+    device.write(SIGNED_OUT, `${this.#browser.newId()} ${this.#cell.get().conversations.user}`);
+    device.write(SIGNED_OUT, null);
+    this.#signOut();
   }
 
   #notice(error: unknown): void {
@@ -358,35 +382,12 @@ class PageStore implements Store {
       },
       signInWithKey: (key, isRemembered) => attempt(this.#signIn.withKey(key, isRemembered)),
       signInAtIssuer: () => attempt(this.#signIn.atIssuer()),
-      signOut: () => this.#signOut(),
+      signOut: () => this.#signOutEverywhere(),
       dismissNotice: (id) =>
         this.#cell.set(({ notices }) => ({ notices: notices.filter((notice) => notice.id !== id) })),
     };
   }
 }
 
-function configOf(body: ConfigBody): PageConfig {
-  return {
-    signIn: { kind: body.sign_in, issuer: body.issuer ?? null },
-    language: body.language,
-    isScriptedModel: body.has_demo_model,
-    maxBodyBytes: body.max_body_bytes,
-    version: body.version,
-  };
-}
-
 /** A text that returns is above what the box has. */
 const joinTexts = (text: string, rest: string): string => (rest === "" ? text : `${text}\n\n${rest}`);
-
-/** Null leaves everything to the deployment. */
-function humanSettings(choice: HumanChoice): HumanSettings | null {
-  if (!choice.risks && !choice.plan && !choice.results && !choice.clarify) return null;
-  const settings: { -readonly [Field in keyof HumanSettings]: HumanSettings[Field] } = {
-    enabled: choice.risks,
-    clarify: choice.clarify,
-    confirm_plan: choice.plan,
-    on_timeout: "skip",
-  };
-  if (choice.results) settings.confirm_results = true;
-  return settings;
-}

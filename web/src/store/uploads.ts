@@ -34,6 +34,11 @@ export class Uploads {
     this.#list.update(session, (uploads) => uploads.filter((upload) => upload.id !== id));
   }
 
+  cancelAll(): void {
+    for (const { controller } of this.#active.values()) controller.abort();
+    this.#active.clear();
+  }
+
   retry(id: string): void {
     const active = this.#active.get(id);
     if (!active) return;
@@ -44,9 +49,12 @@ export class Uploads {
   #start(session: string, id: string, file: File): void {
     const controller = new AbortController();
     this.#active.set(id, { file, session, controller });
-    const onProgress = (progress: number) => this.#change(session, id, { state: "uploading", progress, error: null });
+    const onProgress = (progress: number): void => {
+      if (!controller.signal.aborted) this.#change(session, id, { state: "uploading", progress, error: null });
+    };
     uploadFile(this.#routes, session, file, onProgress, controller.signal).then(
       (stored) => {
+        if (controller.signal.aborted) return;
         this.#active.delete(id);
         this.#change(session, id, { state: "done", progress: 1, name: stored.name });
       },

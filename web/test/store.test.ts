@@ -1,0 +1,131 @@
+// The whole store over a server and a browser that the tests turn.
+
+import { expect, test } from "vitest";
+import type { Browser, Shelf } from "../src/store/browser";
+import { createStore } from "../src/store/store";
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
+}
+
+const shelfOf = (values: Map<string, string>, onWrite: (name: string, value: string) => void = () => undefined): Shelf => ({
+  read: (name) => values.get(name) ?? null,
+  write: (name, value) => {
+    if (value === null) return void values.delete(name);
+    values.set(name, value);
+    onWrite(name, value);
+  },
+  forget: (prefix) => {
+    for (const name of values.keys()) if (name.startsWith(prefix)) values.delete(name);
+  },
+});
+
+/** A device with tabs of one user. */
+class Device {
+  readonly values = new Map<string, string>();
+  readonly tabs: Tab[] = [];
+  /** The conversations of the server. */
+  sessions: string[] = ["first"];
+
+  open(user: string): Tab {
+    const tab = new Tab(this, user);
+    this.tabs.push(tab);
+    return tab;
+  }
+}
+
+class Tab {
+  readonly requests: string[] = [];
+  timers: { at: number; action: () => void }[] = [];
+  time = 1_000_000;
+  isHidden = false;
+  onValue: (name: string, value: string) => void = () => undefined;
+  readonly store;
+  readonly #device: Device;
+  readonly #user: string;
+
+  constructor(device: Device, user: string) {
+    this.#device = device;
+    this.#user = user;
+    let ids = 0;
+    let address = "/";
+    this.store = createStore(
+      {
+        fetch: async (path: string) => this.#answer(path),
+        now: () => this.time,
+        random: () => 0.5,
+        newId: () => `${user}-${(ids += 1)}`,
+        after: (ms: number, action: () => void) => {
+          const timer = { at: this.time + ms, action };
+          this.timers.push(timer);
+          return () => void (this.timers = this.timers.filter((other) => other !== timer));
+        },
+        isHidden: () => this.isHidden,
+        isOnline: () => true,
+        tab: shelfOf(new Map([["key", `djinn_${user}`]])),
+        device: shelfOf(device.values, (name, value) => {
+          for (const other of device.tabs) if (other !== this) other.onValue(name, value);
+        }),
+        address: () => address,
+        setAddress: (next: string) => void (address = next),
+        onAddress: () => undefined,
+        onDeviceValue: (listener: (name: string, value: string) => void) => void (this.onValue = listener),
+        onVisibility: () => undefined,
+        onNetwork: () => undefined,
+      } as unknown as Browser,
+      "",
+    );
+  }
+
+  #answer(path: string): Response {
+    this.requests.push(path.split("?")[0] ?? "");
+    if (path === "/web/config") return Response.json({ sign_in: "key", language: "en", version: "", max_body_bytes: 1 });
+    if (path.startsWith("/modes")) return Response.json({ modes: [] });
+    if (path.startsWith("/runs")) return Response.json({ runs: [] });
+    const session = (name: string, index: number) => ({ session: name, title: name, started_at_ms: 1, last_active_at_ms: index });
+    return Response.json({ user: this.#user, sessions: this.#device.sessions.map(session), next: null });
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.time += ms;
+    const due = this.timers.filter(({ at }) => at <= this.time);
+    this.timers = this.timers.filter(({ at }) => at > this.time);
+    for (const { action } of due) action();
+    await settled();
+  }
+
+  get titles(): readonly string[] {
+    return this.store.getState().conversations.items.map(({ title }) => title);
+  }
+}
+
+test("a sign-out takes what the user wrote with it, in all tabs of the user, and leaves other users alone", async () => {
+  const device = new Device();
+  const [first, second, other] = [device.open("anna"), device.open("anna"), device.open("bob")];
+  await settled();
+  second.store.actions.setDraft({ text: "Anna's secret" });
+  other.store.actions.setDraft({ text: "Bob's words" });
+  first.store.actions.signOut();
+  for (const { store } of [first, second]) {
+    const { signIn, draft, conversations } = store.getState();
+    expect([signIn.state, draft.text, conversations.items, conversations.user]).toEqual(["needs_key", "", [], ""]);
+  }
+  expect([...device.values.values()].join()).not.toContain("Anna");
+  expect([other.store.getState().signIn.state, other.store.getState().draft.text]).toEqual(["signed_in", "Bob's words"]);
+});
+
+test("a list that stays open hears of other conversations every 30 seconds while it is shown", async () => {
+  const device = new Device();
+  const tab = device.open("anna");
+  await settled();
+  expect(tab.titles).toEqual(["first"]);
+  device.sessions = ["from the phone", "first"];
+  tab.isHidden = true;
+  const count = tab.requests.length;
+  await tab.pass(30_000);
+  expect([tab.titles, tab.requests.length]).toEqual([["first"], count]);
+  tab.isHidden = false;
+  await tab.pass(30_000);
+  expect(tab.titles).toEqual(["from the phone", "first"]);
+  expect(tab.requests.slice(count)).toEqual(["/sessions", "/runs", "/runs"]);
+});
