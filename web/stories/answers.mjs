@@ -171,7 +171,7 @@ export const ANSWERS = {
     await ask(page, "Without storage");
     await conversation(page).getByText("Nothing is kept.").waitFor();
     await ended(page);
-    await conversation(page).getByRole("button", { name: "Ask again" }).click();
+    await conversation(page).getByRole("button", { name: "Edit question" }).click();
     assert.equal(await page.getByRole("textbox", { name: "Your question" }).inputValue(), "Without storage");
     await page.reload();
     await conversation(page).getByText("Nothing is kept.").waitFor();

@@ -92,9 +92,20 @@ export const CONVERSATIONS = {
     const name = request.getByRole("textbox", { name: "File name" });
     assert.equal(await name.inputValue(), "note.md");
     await name.fill("tea.md");
+    // The card is longer than a phone's view; without it, its reader stays in the place where the answer appears.
+    await page.setViewportSize({ width: 360, height: 560 });
+    const top = () => page.locator("[data-talk]").evaluate((element) => element.scrollTop);
+    await page.locator("[data-talk]").hover();
+    await page.mouse.wheel(0, 10_000);
+    await page.waitForFunction(() => document.querySelector("[data-talk]").scrollTop > 100);
+    await request.getByRole("button", { name: "Allow with changes" }).hover();
+    const before = await top();
     await decide(request, "Allow with changes");
     await conversation(page).getByText("It is in tea.md.").waitFor();
     await ended(page);
+    // Not at the question above.
+    assert.ok((await top()) > before / 2, `${before} before, ${await top()} after`);
+    await page.setViewportSize({ width: 1440, height: 900 });
     assert.equal(await card(page, "write a file").count(), 0);
     assert.doesNotMatch(await page.title(), /^\(/);
     // The run has written the file under the changed name.

@@ -122,6 +122,24 @@ const STATES = {
   line_chart: (given) => askForData(given, "2024年各月销量变化趋势如何？"),
   pie_chart: (given) => askForData(given, "各地区销售额占比是多少？"),
   bar_chart: (given) => askForData(given, "采购成本最高的前十名商品是什么？"),
+  async picture_of_an_answer({ page, model, system }) {
+    model.on("Draw it", "The chart shows all metals.");
+    model.on("Thank you", "With pleasure.");
+    await page.goto(system.url);
+    const picture = `data:image/png;base64,${(await page.screenshot({ clip: { x: 0, y: 0, width: 900, height: 500 } })).toString("base64")}`;
+    for (const question of ["Draw it", "Thank you"]) {
+      await ask(page, question);
+      await ended(page);
+    }
+    const file = { name: "metals.png", size: 55_300, description: "Prices of metals", media_type: "image/png", internal: false, preview_url: picture, download_url: picture };
+    const files = (turn) => (turn.question === "Draw it" ? { ...turn, files: [file.name] } : turn);
+    await changeSession(page, (body) => ({ ...body, files: [file], turns: body.turns.map(files) }));
+    await page.reload();
+    await conversation(page).getByText("With pleasure.").waitFor();
+    await page.locator("[data-talk]").hover();
+    await page.mouse.wheel(0, -10_000);
+    await conversation(page).getByRole("img", { name: "Prices of metals" }).waitFor();
+  },
   async notices({ page, model, system }) {
     model.on("Which metal", "Copper.");
     await page.goto(system.url);

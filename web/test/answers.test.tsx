@@ -86,7 +86,7 @@ test("the pictures of an answer are shown with it, and open", async () => {
   expect([...page.element.querySelectorAll("img")].map((image) => image.alt)).toEqual(["About a.png"]);
 });
 
-test("the newest question is asked again from the box, in its own mode", async () => {
+test("the newest question is asked again in its own mode, as it is or from the box", async () => {
   const question = "Which metal?";
   const detail = { ...runOf([]), mode: "plan_solve" };
   const older = turn("q0", { question: "What?", answer: "That." });
@@ -95,7 +95,12 @@ test("the newest question is asked again from the box, in its own mode", async (
   page.modes("react", "plan_solve");
   await page.show(<End turn={newest} />);
   await page.press("Ask again");
-  expect(page.calls).toEqual([["setDraft", { text: question, mode: "plan_solve" }]]);
+  await page.press("Edit question");
+  expect(page.calls).toEqual([
+    ["setDraft", { mode: "plan_solve" }],
+    ["ask", question],
+    ["setDraft", { mode: "plan_solve", text: question }],
+  ]);
   await page.show(<End turn={older} />);
   expect(page.all("Ask again")).toEqual([]);
   await page.change({ canWrite: false });
@@ -127,12 +132,12 @@ test("a source has the excerpt of the page that was found under its address", as
   const page = newPage();
   const url = "https://a.test/Heat_(x)";
   const source = { title: "Heat", url, excerpt: "Warm words.", query: "heat" };
-  const other = { title: "Other", url: "https://b.test/", excerpt: "", query: "heat" };
+  const other = { title: "Other", url: "https://b.test/", excerpt: "## hazel\\_1974\n| | **R410A** |", query: "heat" };
   const sources = new Map([source, other].map((found) => [found.url, found]));
   const citations = [citation(3, "Heat", "https://a.test/Heat_%28x%29")];
   await page.show(<Sources citations={citations} sources={sources} chosen={null} />);
   const items = [...page.element.querySelectorAll("li")].map((item) => item.textContent);
-  expect(items).toEqual(["3Heata.testWarm words.", "Otherb.test"]);
+  expect(items).toEqual(["3Heata.testWarm words.", "Otherb.testhazel_1974\nR410A"]);
 });
 
 test("the files of an older answer are shown before its details are read", async () => {

@@ -117,6 +117,17 @@ it("the time of a call tells how long it waited for its user", async () => {
   expect(waited.length).toBeGreaterThan(0);
 });
 
+it("a call has the arguments that its user allowed", () => {
+  const entry = (data: object): StreamEvent => ({ kind: "entry", entry: data as Entry });
+  const call = { call: "t1.c1", tool: "look", arguments: { name: "a.md" } };
+  const run = fold([
+    entry({ id: "t1.c1", at_ms: 1, type: "call.requested", ...call, visible: true }),
+    entry({ id: "q", at_ms: 2, type: "human.requested", group: "t1", reasoning: "", requests: [{ id: "t1.c1", about: "call", ...call }] }),
+    entry({ id: "r", at_ms: 9, type: "human.resolved", request: "t1.c1", response: "modify", arguments: { name: "b.md" } }),
+  ]);
+  expect(run.lanes.get("")?.rows[0]).toMatchObject({ arguments: { name: "b.md" }, waitedMs: 7 });
+});
+
 it("a message of a user is read by the first turn that begins after it", () => {
   const said = (id: string, at_ms: number): StreamEvent => ({
     kind: "entry",

@@ -3,6 +3,7 @@
 import { act, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { vi } from "vitest";
+import { EMPTY_LIST } from "../src/store/conversation_list";
 import { EMPTY_DRAFT } from "../src/store/drafts";
 import { emptyRun } from "../src/store/empty_run";
 import { foldEvents } from "../src/store/fold";
@@ -43,6 +44,7 @@ export class TestPage {
     document.body.append(this.element);
     this.#state = {
       conversation: { state: "ready", value: { ...emptyConversation("s1"), ...conversation } },
+      conversations: EMPTY_LIST,
       clockOffsetMs: 0,
       draft: { ...EMPTY_DRAFT, text: draft },
       modes: [] as PageState["modes"],

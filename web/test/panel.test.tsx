@@ -30,9 +30,9 @@ test("a failed question is asked again from the box, which keeps what was typed"
   box.dataset.key = "box";
   document.body.append(box);
   await page.show(<End turn={failed} />);
-  await page.press("Ask again");
+  await page.press("Edit question");
   box.value = "half a thought";
-  await page.press("Ask again");
+  await page.press("Edit question");
   expect(page.calls).toEqual([
     ["setDraft", { text: "What else?" }],
     ["setDraft", { text: "half a thought\n\nWhat else?" }],

@@ -525,6 +525,19 @@ test.each([
   expect(page.text).toContain(expected);
 });
 
+test("a call at work tells the last line of its output, without a click", async () => {
+  const run = runOf([
+    asking({})[0],
+    { id: "c", at_ms: 1400, type: "call.requested", call: "t1.c1", tool: "look", arguments: {}, visible: true },
+  ]);
+  const progress = { text: "Downloading\nInstalling: 3 of 31\n", isCut: false, bytes: 0, beganAtMs: 1400 };
+  const items = (run.lanes.get("")?.rows ?? []).flatMap((row) => (row.kind === "call" ? [{ ...row, progress }] : []));
+  const page = new TestPage({ turns: [turnWith(run)] });
+  opened.push(page);
+  await page.show(<WorkLine run={run} path="" items={items} onOpenLane={() => undefined} />);
+  expect(page.text).toContain("look · Installing: 3 of 31");
+});
+
 test.each([
   ["skipped", "1 skipped", false],
   ["answered", "1 skipped", false],

@@ -36,7 +36,7 @@ export interface Actions {
   resend(turnKey: string): void;
   /** Removes an unsent question and puts its text back into the box. */
   takeBack(turnKey: string): void;
-  /** Asks a question that is not in the box, such as a sample. */
+  /** Asks a question that is not in the box, with the mode and the occasions of the box, and without its files. */
   ask(question: string): void;
 
   // The active run.

@@ -363,8 +363,10 @@ class Fold {
   #resolved(entry: EntryOf<"human.resolved">): void {
     const state = this.run.requests.get(entry.request);
     if (state?.isOpen && "call" in state.request) {
+      const changed = entry.response === "modify" ? { arguments: entry.arguments } : {};
+      const waitedMs = Math.max(0, entry.at_ms - state.atMs);
       this.#changeRow(state.path, state.request.call, (row) =>
-        row.kind === "call" ? { ...row, waitedMs: row.waitedMs + Math.max(0, entry.at_ms - state.atMs) } : row,
+        row.kind === "call" ? { ...row, ...changed, waitedMs: row.waitedMs + waitedMs } : row,
       );
     }
     this.#changeRequests(({ request }) => request.id === entry.request, { resolution: entry });

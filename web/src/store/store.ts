@@ -346,7 +346,7 @@ class PageStore implements Store {
       send: () => this.#send(),
       resend: (key) => this.#open?.resend(key),
       takeBack: (key) => this.#takeBack(key),
-      ask: (question) => this.#ask(question, this.#cell.get().draft),
+      ask: (question) => this.#ask(question, { ...this.#cell.get().draft, uploads: [] }),
       stop: () => withOpen((open) => stop(this.#routes, open)),
       continueRun: () => withOpen((open) => continueRun(this.#routes, open, this.#browser.newId())),
       respond: (request, decision, comment) =>

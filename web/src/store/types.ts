@@ -118,6 +118,7 @@ export interface CallRow {
   readonly key: string;
   readonly call: string;
   readonly tool: string;
+  /** With the changes of the user who allowed the call. */
   readonly arguments: unknown;
   readonly isVisible: boolean;
   readonly startedAtMs: number;

@@ -101,13 +101,13 @@ export function runTotals(run: Run): Totals {
   };
 }
 
-/** Returns the last line that a lane wrote, or its running call. */
+/** Returns the last line that a lane wrote, its running call, or the first line of its result. */
 export function lastLine(lane: Lane): string {
   const draft = lane.drafts.at(-1);
   if (draft && (draft.text || draft.reasoning)) return lineOf(draft.text || draft.reasoning);
   const row = lane.rows.at(-1);
   if (row?.kind === "call") return row.progress?.text ? lineOf(row.progress.text) : callLine(row.tool, row.arguments);
-  if (lane.text) return lineOf(lane.text);
+  if (lane.text) return lineOf(lane.text.trimStart().split("\n", 1)[0] ?? "");
   if (row?.kind === "message" && row.text) return lineOf(row.text);
   return "";
 }

@@ -100,6 +100,7 @@ export const requests = {
     stop: "Stopped",
     say: "Answered in words",
   },
+  accepted: "Accepted",
   retried: "Tried again",
   by: (name: string) => `by ${name}`,
   byYou: "by you",

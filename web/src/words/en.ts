@@ -140,7 +140,7 @@ export const en = {
     othersRun: (name: string | null) =>
       `${name ?? "Another user"} asked the newest question. You can ask when it has its answer.`,
     askAgain: "Ask again",
-    askAgainHint: "Puts the question into the box, where you can change it",
+    editQuestion: "Edit question",
     readOnly: "This conversation is shared with you for reading.",
     shareEnded: "This conversation is no longer shared with you. You can still read what is shown here.",
     unread: "not read yet",

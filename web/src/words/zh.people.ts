@@ -125,6 +125,7 @@ export const requests: Words["requests"] = {
     stop: "已停止",
     say: "已用文字答复",
   },
+  accepted: "已接受",
   retried: "已重试",
   by: (name) => `由 ${name}`,
   byYou: "由您",

@@ -134,7 +134,7 @@ export const zh: Words = {
     takeBack: "编辑",
     othersRun: (name) => `最新的问题由${name === null ? "其他用户" : ` ${name} `}提出。得到回答后，您才能提问。`,
     askAgain: "重新提问",
-    askAgainHint: "将问题放回输入框，可修改后再发送",
+    editQuestion: "修改问题",
     readOnly: "此对话以只读方式与您共享。",
     shareEnded: "此对话已不再与您共享。已显示的内容仍可阅读。",
     unread: "尚未读取",

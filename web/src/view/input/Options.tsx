@@ -47,7 +47,11 @@ export function ModeChoice(): ReactNode {
             >
               <span>
                 <bdi>{title(choice.name, choice.title)}</bdi>
-                <span id={`${id}-${choice.name}`} className={styles.modeNote}>
+                <span
+                  id={`${id}-${choice.name}`}
+                  className={styles.modeNote}
+                  title={note(choice.name, choice.description)}
+                >
                   {note(choice.name, choice.description)}
                 </span>
               </span>

@@ -42,8 +42,14 @@ function Words({ text }: { text: string }): ReactNode {
   const { byNumber } = useCitedSources();
   const decoded = decodeEntities(text);
   if (byNumber.size === 0) return decoded;
-  return splitCitations(decoded, (n) => byNumber.has(n)).map((piece, index) =>
-    typeof piece === "string" ? piece : piece.map((n) => <Cite key={`${index}-${n}`} n={n} />),
+  const pieces = splitCitations(decoded, (n) => byNumber.has(n));
+  // A number stays in the line of the word before it.
+  return pieces.map((piece, index) =>
+    typeof piece !== "string"
+      ? piece.map((n) => <Cite key={`${index}-${n}`} n={n} />)
+      : index < pieces.length - 1
+        ? piece.replace(/ $/, "\u00a0")
+        : piece,
   );
 }
 

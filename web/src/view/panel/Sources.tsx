@@ -61,6 +61,15 @@ export function Sources({ citations, sources, chosen }: SourcesProps): ReactNode
   );
 }
 
+/** An excerpt without the marks of Markdown. */
+const plainText = (text: string): string =>
+  text
+    .replace(/^\s*(?:#{1,6}|[-+>])\s+/gm, "")
+    .replace(/\\([_*#[\]`])/g, "$1")
+    .replace(/\*\*|`|^\s*\|[\s|:-]*\|\s*$/gm, "")
+    .replace(/[ \t]*(?:\|[ \t]*)+/g, " · ")
+    .replace(/^ · | · $/gm, "");
+
 function SourceView({
   number,
   title,
@@ -86,7 +95,7 @@ function SourceView({
           <span>{name}</span>
         )}
         <span className={styles.host}>{hostOf(url)}</span>
-        {excerpt ? <p className={styles.excerpt}>{excerpt}</p> : null}
+        {excerpt ? <p className={styles.excerpt}>{plainText(excerpt)}</p> : null}
       </div>
     </div>
   );

@@ -89,11 +89,15 @@ function stateWords(step: PlanStep, run: Run, words: Words): string {
   return waits > 0 ? words.plan.waitsFor(waits) : step.agent || words.plan.status.not_started;
 }
 
+/** True if the start or the result of a step waits for a user. */
+const isReviewed = (run: Run, step: PlanStep): boolean =>
+  [...run.requests.values()].some(({ isOpen, request }) => isOpen && "step" in request && request.step === step.id);
+
 const StepCard = memo(function StepCard({ run, step, onOpenLane }: PlanPanelProps & { step: PlanStep }): ReactNode {
   const words = useWords();
   const lane = laneOfStep(run, step.id);
   const isMine = usePage(canDecide);
-  const isWaiting = lane !== null && lane.endedAtMs === null && openRequestsBelow(run, lane.path).length > 0;
+  const isWaiting = isReviewed(run, step) || (lane !== null && lane.endedAtMs === null && openRequestsBelow(run, lane.path).length > 0);
   const isAsking = isMine && isWaiting;
   // A clock stands still while its agent waits.
   const isRunning = lane !== null && lane.endedAtMs === null && run.end === null && !isWaiting;

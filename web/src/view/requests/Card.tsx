@@ -240,14 +240,15 @@ function Facts({ state, isMine }: { state: RequestState; isMine: boolean }): Rea
   );
 }
 
-/** The name of the only user of a laptop. */
-const isMe = (name: string): boolean => name === "you";
+/** The name of the only user of a laptop, or the signed-in user's own. */
+const isMe = (name: string, user: string): boolean => name === "you" || name === user;
 
 /** A request that has been decided, as one line. */
 export function ResolvedLine({ run, state }: { run: Run; state: RequestState }): ReactNode {
   const words = useWords();
   const language = useLanguage();
   const { resolution, request } = state;
+  const user = usePage((page) => page.conversations.user);
   const kind = kindOf(request);
   const who = laneName(run, state.path, words);
   const by = !resolution
@@ -257,7 +258,7 @@ export function ResolvedLine({ run, state }: { run: Run; state: RequestState }):
       : resolution.via === "mcp"
         ? words.requests.byModel
         : resolution.by
-          ? isMe(resolution.by)
+          ? isMe(resolution.by, user)
             ? words.requests.byYou
             : words.requests.by(resolution.by)
           : resolution.response_id
@@ -268,12 +269,15 @@ export function ResolvedLine({ run, state }: { run: Run; state: RequestState }):
     ? words.requests.closed
     : isRetry && resolution.response === "confirm"
       ? words.requests.retried
-      : words.requests.resolved[resolution.response];
+      : kind === "result" && resolution.response === "confirm"
+        ? words.requests.accepted
+        : words.requests.resolved[resolution.response];
   const said = resolution && "text" in resolution && typeof resolution.text === "string" ? resolution.text : "";
   const separator = language === "zh" ? "，" : " ";
   return (
     <div className={styles.resolved}>
       <span>{titleOf(request, kind, who, words)}</span>
+      {request.about === "result_review" || request.about === "step_review" ? <bdi>{request.details.slice(0, 80)}</bdi> : null}
       <b>{[result, by].filter(Boolean).join(separator)}</b>
       {said ? <q>{said.slice(0, 200)}</q> : null}
     </div>

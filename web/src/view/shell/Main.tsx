@@ -126,7 +126,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
               else showPanel({ tab, lane: null, source: null });
             }}
           />
-          {loaded?.state === "failed" ? (
+          {loaded?.state === "failed" && loaded.error.status === 401 ? null : loaded?.state === "failed" ? (
             <div className={styles.failed}>
               <ErrorBox error={loaded.error} onRetry={actions.retry}>
                 <button type="button" className={parts.button} onClick={() => actions.open(null)}>

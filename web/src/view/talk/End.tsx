@@ -127,7 +127,7 @@ function Failed({ turn, end }: { turn: Turn; end: RunEnd | null }): ReactNode {
   );
 }
 
-/** Puts the newest question into the box, where it can be changed; another text there is kept above it. */
+/** Asks the newest question again, as it is or changed: then it is in the box, below another text there. */
 function AskAgain({ turn, style }: { turn: Turn; style: string | undefined }): ReactNode {
   const words = useWords();
   const actions = useActions();
@@ -135,17 +135,26 @@ function AskAgain({ turn, style }: { turn: Turn; style: string | undefined }): R
   const canAsk = usePage((state) => conversationOf(state)?.canWrite && newestTurn(conversationOf(state))?.key === turn.key);
   const mode = usePage(({ modes }) => modes.find(({ name }) => name === turn.detail?.mode)?.name);
   if (!canAsk || question === null) return null;
+  const draft = mode === undefined ? {} : { mode };
   const askAgain = (): void => {
+    actions.setDraft(draft);
+    actions.ask(question);
+  };
+  const edit = (): void => {
     const box = document.querySelector<HTMLTextAreaElement>("[data-key=box]");
     const typed = box?.value.trim() ?? "";
-    const text = typed === "" || typed === question ? question : `${typed}\n\n${question}`;
-    actions.setDraft({ text, ...(mode === undefined ? {} : { mode }) });
+    actions.setDraft({ ...draft, text: typed === "" || typed === question ? question : `${typed}\n\n${question}` });
     box?.focus();
   };
   return (
-    <button type="button" className={style} title={words.talk.askAgainHint} onClick={askAgain}>
-      {words.talk.askAgain}
-    </button>
+    <>
+      <button type="button" className={style} onClick={askAgain}>
+        {words.talk.askAgain}
+      </button>
+      <button type="button" className={style} onClick={edit}>
+        {words.talk.editQuestion}
+      </button>
+    </>
   );
 }
 
@@ -182,8 +191,8 @@ function AskInstead({ unsent, question }: { unsent: Turn; question: string }): R
     document.querySelector<HTMLTextAreaElement>("[data-key=box]")?.focus();
   };
   return (
-    <button type="button" className={parts.button} title={words.talk.askAgainHint} onClick={askInstead}>
-      {words.talk.askAgain}
+    <button type="button" className={parts.button} onClick={askInstead}>
+      {words.talk.editQuestion}
     </button>
   );
 }
@@ -206,7 +215,14 @@ function Unsent({ turn }: { turn: Turn }): ReactNode {
           {words.talk.followBusy}
         </button>
       ) : null}
-      <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => actions.takeBack(turn.key)}>
+      <button
+        type="button"
+        className={`${parts.button} ${parts.plain}`}
+        onClick={() => {
+          actions.takeBack(turn.key);
+          document.querySelector<HTMLTextAreaElement>("[data-key=box]")?.focus();
+        }}
+      >
         {words.talk.takeBack}
       </button>
     </>

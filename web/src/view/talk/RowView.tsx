@@ -114,10 +114,11 @@ function useUnread(row: string | null): string {
 function Said({ said, row }: { said: UserMessageRow; row: string }): ReactNode {
   const words = useWords();
   const unread = useUnread(row);
+  const user = usePage((state) => state.conversations.user);
   return (
     <div className={styles.said}>
       <span className={styles.saidBy}>
-        {said.by && said.by !== "you" ? words.talk.said(said.by) : words.talk.youSaid} ·{" "}
+        {said.by && said.by !== "you" && said.by !== user ? words.talk.said(said.by) : words.talk.youSaid} ·{" "}
         {said.isRead ? words.talk.read : unread}
       </span>
       <span>{said.text}</span>

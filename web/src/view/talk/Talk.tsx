@@ -49,16 +49,32 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
   const kept = useMemo(() => questions.filter((at) => rows[at]?.kind === "question"), [questions, rows]);
   const isPrinting = useIsPrinting();
   const seek = useSeek(scroller, inner, list, TOP_SPACE);
+  /** Where the reader, or a seek, has scrolled to; and the height of all rows beyond that of the view. */
+  const held = useRef({ top: 0, rest: 0 });
   const latestRows = useRef(rows);
   latestRows.current = rows;
 
-  /** Leaves room below the newest question, so that it can be at the top. */
-  const fit = useCallback((): void => {
+  /**
+   * Leaves room below the newest question, so that it can be at the top; and below rows that got smaller, such as a
+   * decided card, so that the reader stays where they are.
+   */
+  const fit = useCallback((isScrolled: boolean): void => {
     const view = scroller.current;
     if (!view || !inner.current || !spacer.current) return;
     const offset = list.current?.getItemOffset(Math.max(0, questionIndex.current)) ?? 0;
     const below = inner.current.offsetHeight - offset;
-    spacer.current.style.setProperty("height", `${Math.max(24, view.clientHeight - below + SLACK)}px`);
+    const begin = inner.current.getBoundingClientRect().top - view.getBoundingClientRect().top + view.scrollTop;
+    const rest = inner.current.offsetHeight - view.clientHeight;
+    // Rows that got smaller, or a view that got larger, have moved the rows down, which looks like scrolling.
+    const isCut =
+      rest < held.current.rest &&
+      view.scrollTop < held.current.top &&
+      view.scrollTop + view.clientHeight >= view.scrollHeight - 1;
+    const top = isScrolled && !isCut ? view.scrollTop : held.current.top;
+    held.current = { top, rest };
+    const toStay = top - begin - rest;
+    spacer.current.style.setProperty("height", `${Math.max(24, view.clientHeight - below + SLACK, toStay)}px`);
+    if (isCut) view.scrollTop = top;
     seek.again();
     setIsAtEnd(inner.current.offsetHeight + TOP_SPACE - view.scrollTop - view.clientHeight < NEAR_END);
     const { current } = list;
@@ -68,8 +84,8 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
   }, [seek]);
 
   useLayoutEffect(() => {
-    fit();
-    const watcher = new ResizeObserver(fit);
+    fit(false);
+    const watcher = new ResizeObserver(() => fit(false));
     if (inner.current) watcher.observe(inner.current);
     if (scroller.current) watcher.observe(scroller.current);
     return () => watcher.disconnect();
@@ -77,7 +93,7 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
 
   useEffect(() => {
     if (newest === null) return;
-    fit();
+    fit(false);
     seek.to({ index: questionIndex.current, align: "start" });
   }, [newest, fit, seek]);
 
@@ -103,7 +119,7 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
         role="region"
         aria-label={words.talk.label}
         tabIndex={0}
-        onScroll={fit}
+        onScroll={() => fit(true)}
         data-talk=""
       >
         <div className={styles.column}>
