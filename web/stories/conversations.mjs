@@ -70,9 +70,12 @@ export const CONVERSATIONS = {
     const gate = new Gate();
     model.on("Never end", "This much was written", gate, "and never this");
     await page.goto(system.url);
-    await ask(page, "Never end");
+    await box(page).fill("Never end");
+    // Stop takes the place of Send: the second click does not mean it.
+    await page.getByRole("button", { name: "Send", exact: true }).dblclick();
     await gate.reached;
     await conversation(page).getByText("This much was written").waitFor();
+    assert.equal(await conversation(page).getByText("Stopped.").count(), 0);
     await stop(page).click();
     await conversation(page).getByText("Stopped. Everything written so far is kept.").waitFor();
     await ended(page);
@@ -178,7 +181,8 @@ export const CONVERSATIONS = {
     await dialog.getByText("by formula").waitFor();
   },
 
-  async message_to_a_run_at_work_is_read_by_its_next_turn({ page, model, system }) {
+  async message_to_a_run_at_work_is_read_by_its_next_turn({ page, model, system, allow }) {
+    allow(/ERR_INTERNET_DISCONNECTED/);
     const gate = new Gate();
     model.on("Start with teas", "I look first.", gate, { tool: "file_tool", arguments: WRITE });
     model.on("Start with teas", "In euros, then.");
@@ -190,10 +194,17 @@ export const CONVERSATIONS = {
     await ask(page, "In euros, please.");
     await conversation(page).getByText("In euros, please.").waitFor();
     assert.equal((await stored).ok(), true);
+    // A message that is written offline is sent with the next connection.
+    await page.context().setOffline(true);
+    await ask(page, "And in pounds.");
+    await conversation(page).getByText("You said · Not sent").waitFor();
+    const repeated = page.waitForResponse((response) => response.url().endsWith("/messages"));
+    await page.context().setOffline(false);
+    assert.equal((await repeated).ok(), true);
     gate.open();
     await conversation(page).getByText("In euros, then.").waitFor();
     await ended(page);
-    assert.match(JSON.stringify(model.requests.at(-1)), /In euros, please\./);
+    assert.match(JSON.stringify(model.requests.at(-1)), /In euros, please\..*And in pounds\./);
   },
 
   async conversations_are_listed_renamed_searched_and_deleted({ page, model, system }) {
@@ -335,7 +346,18 @@ export const CONVERSATIONS = {
     await conversation(page).getByText("You are in.").waitFor();
     const other = await page.context().newPage();
     await other.goto(system.url);
-    await other.getByRole("dialog").getByLabel("Key", { exact: true }).waitFor();
+    await other.getByRole("dialog").getByLabel("Key", { exact: true }).fill(key);
+    await other.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
+    await other.getByText("anna", { exact: true }).waitFor();
+    // A sign-out ends in all tabs, and leaves no words to the next user.
+    await box(other).fill("A secret");
+    await box(page).fill("Another secret");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    for (const tab of [page, other]) {
+      await tab.getByRole("dialog").getByLabel("Key", { exact: true }).waitFor();
+      assert.equal(await tab.locator("[data-key=box]").inputValue(), "");
+    }
+    assert.doesNotMatch(await page.evaluate(() => JSON.stringify({ ...localStorage })), /secret/);
     await other.close();
   },
 
