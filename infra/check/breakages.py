@@ -125,7 +125,7 @@ BREAKAGES = {
     rules.only_the_executor_is_invoked: [
         ("Resource: !GetAtt Executor.Arn", "Resource: !GetAtt Agent.Arn", "InvokeFunction"),
         ("PassedToService: scheduler", "PassedToService: lambda", "passes more"),
-        ("Resource: !GetAtt Sandbox.Arn", "Resource: !GetAtt Agent.Arn", "SandboxPolicy grants lambda:Invoke"),
+        ("Resource: [!GetAtt Sandbox.Arn, ", "Resource: [!GetAtt Agent.Arn, ", "SandboxPolicy grants lambda:Invoke"),
         ("[!GetAtt Fetch.Arn, !GetAtt Call.Arn]", "[!GetAtt Fetch.Arn, !GetAtt Agent.Arn]", "WebPolicy grants lambda:I"),
     ],
     rules.every_driver_and_alarm_may_invoke_the_executor: [
@@ -219,6 +219,7 @@ BREAKAGES = {
         ("  SandboxVpc:\n", "  SandboxNetwork:\n", "SandboxNetwork is in the template"),
         ("Name: sandbox\n      Roles: [", "Name: sandbox\n      Roles: [!Ref ScheduleRole, ", "SandboxPolicy: Roles"),
         ("DJINN_SANDBOX: !If [HasSandbox,", "DJINN_SANDBOX: !If [HasOrigins,", "DJINN_SANDBOX"),
+        ("[HasSandbox, !GetAtt SandboxDocuments.Arn,", "[HasSandbox, !GetAtt Sandbox.Arn,", "DJINN_SANDBOX_DOCUMENTS"),
     ],
     rules.the_sandbox_runs_as_it_must: [
         ("Runtime: python3.13", "Runtime: python3.12", "python3.12"),
@@ -229,7 +230,8 @@ BREAKAGES = {
         ("Role: !GetAtt SandboxRole.Arn", "Role: !GetAtt ExecutorRole.Arn", "Sandbox: Role"),
         ("SubnetIds: [!Ref SandboxSubnetA, !Ref SandboxSubnetB]", "SubnetIds: [!Ref SandboxSubnetA]", "SubnetIds"),
         ("[HasToolBound, !Ref ToolConcurrency,", "[HasToolBound, 0,", "ReservedConcurrentExecutions"),
-        ("      Handler: none\n", "      Handler: none\n      Layers: [arn]\n", "Layers"),
+        ("      Handler: code\n", "      Handler: code\n      Layers: [arn]\n", "Layers"),
+        ("      Handler: documents\n", "      Handler: code\n", "SandboxDocuments: Handler"),
     ],
     rules.the_sandbox_has_no_right_but_logs: [
         ("- ec2:DescribeSubnets\n", "- ec2:DescribeSubnets\n                  - s3:GetObject\n", "SandboxRole grants"),
@@ -238,6 +240,8 @@ BREAKAGES = {
         ("lambda:SourceFunctionArn: !Sub arn", "aws:SourceArn: !Sub arn", "its network's rights"),
         ("function:${AWS::StackName}-sandbox", "function:${AWS::StackName}-other", "its network's rights"),
         ("FunctionName: !Sub ${AWS::StackName}-sandbox", "FunctionName: !Sub ${AWS::StackName}-box", "another name"),
+        ("FunctionName: !Sub ${AWS::StackName}-documents", "FunctionName: !Sub ${AWS::StackName}-box",
+         "SandboxDocuments has another name"),
         ("runs\n      Roles: [", "runs\n      Roles: [!Ref SandboxRole, ", "RunPolicy grants the sandbox more"),
     ],
     rules.nothing_leads_out_of_the_sandbox: [

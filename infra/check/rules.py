@@ -91,7 +91,10 @@ ASKING = {
 SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${%s}-??????"
 
 EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
-SANDBOX = {"Fn::GetAtt": ["Sandbox", "Arn"]}
+
+# The functions of the sandbox, with the handler and the end of the name.
+SANDBOX = {"Sandbox": ("code", "sandbox"), "SandboxDocuments": ("documents", "documents")}
+SANDBOX_ARNS = [{"Fn::GetAtt": [name, "Arn"]} for name in SANDBOX]
 
 # The functions of the web gateway by role, and all resources that WithWeb adds.
 WEB = {"Fetch": "fetch", "Call": "call"}
@@ -107,6 +110,7 @@ CONFIG_OBJECTS = "${Bucket.Arn}/config/*"
 # The resources that WithSandbox adds.
 SANDBOX_RESOURCES = (
     "Sandbox",
+    "SandboxDocuments",
     "SandboxEndpoint",
     "SandboxLogs",
     "SandboxPolicy",
@@ -379,7 +383,7 @@ def drivers_may_do_what_they_need_and_no_more(template):
 def only_the_executor_is_invoked(template):
     for where, statement in granted(template):
         actions = listed(statement.get("Action"))
-        invoked = {"SandboxPolicy": SANDBOX, "WebPolicy": WEB_ARNS}.get(where, EXECUTOR)
+        invoked = {"SandboxPolicy": SANDBOX_ARNS, "WebPolicy": WEB_ARNS}.get(where, EXECUTOR)
         if "lambda:InvokeFunction" in actions and statement.get("Resource") != invoked:
             yield f"{where} grants lambda:InvokeFunction on more than the executor"
         if "iam:PassRole" in actions:
@@ -568,15 +572,22 @@ def the_sandbox_is_there_if_asked_for(template):
         yield from expect(name, template["Resources"][name], "Condition", "HasSandbox")
     policy = properties(template, "SandboxPolicy")
     yield from expect("SandboxPolicy", policy, "Roles", [{"Ref": f"{driver}Role"} for driver in DRIVERS])
-    wanted = {"Fn::If": ["HasSandbox", SANDBOX, {"Ref": "AWS::NoValue"}]}
+    variables = {"DJINN_SANDBOX": SANDBOX_ARNS[0], "DJINN_SANDBOX_DOCUMENTS": SANDBOX_ARNS[1]}
     for name in DRIVERS:
         function = properties(template, name)
-        yield from expect(name, function, "Environment.Variables.DJINN_SANDBOX", wanted)
+        for variable, arn in variables.items():
+            wanted = {"Fn::If": ["HasSandbox", arn, {"Ref": "AWS::NoValue"}]}
+            yield from expect(name, function, f"Environment.Variables.{variable}", wanted)
 
 
 def the_sandbox_runs_as_it_must(template):
-    function = properties(template, "Sandbox")
+    for name, (handler, _) in SANDBOX.items():
+        yield from runs_as_it_must(name, properties(template, name), handler)
+
+
+def runs_as_it_must(name, function, handler):
     for path, wanted in {
+        "Handler": handler,
         "Runtime": "python3.13",
         "Architectures": ["arm64"],
         "MemorySize": 2048,
@@ -592,10 +603,10 @@ def the_sandbox_runs_as_it_must(template):
         "VpcConfig.SubnetIds": [{"Ref": "SandboxSubnetA"}, {"Ref": "SandboxSubnetB"}],
         "VpcConfig.SecurityGroupIds": [{"Ref": "SandboxSecurityGroup"}],
     }.items():
-        yield from expect("Sandbox", function, path, wanted)
-    for name in ("Layers", "FileSystemConfigs", "TracingConfig"):
-        if name in function:
-            yield f"Sandbox has {name}, which leads somewhere"
+        yield from expect(name, function, path, wanted)
+    for other in ("Layers", "FileSystemConfigs", "TracingConfig"):
+        if other in function:
+            yield f"{name} has {other}, which leads somewhere"
 
 
 def the_sandbox_has_no_right_but_logs(template):
@@ -614,8 +625,9 @@ def the_sandbox_has_no_right_but_logs(template):
         if granted_here.get(action) != {"Fn::GetAtt": ["SandboxLogs", "Arn"]}:
             yield f"SandboxRole grants {action} on more than the sandbox's log"
     # Lambda may use the role's network permissions; the code of the function may not.
-    own = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-sandbox"
-    wanted = {"ArnEquals": {"lambda:SourceFunctionArn": {"Fn::Sub": own}}}
+    own = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-%s"
+    own = [{"Fn::Sub": own % end} for _, end in SANDBOX.values()]
+    wanted = {"ArnEquals": {"lambda:SourceFunctionArn": own}}
     if not any(
         statement.get("Action") == "ec2:*"
         and statement.get("Resource") == "*"
@@ -628,9 +640,10 @@ def the_sandbox_has_no_right_but_logs(template):
             resource.get("Properties", {}).get("Roles")
         ):
             yield f"{name} grants the sandbox more than its role does"
-    name = properties(template, "Sandbox").get("FunctionName")
-    if name != {"Fn::Sub": "${AWS::StackName}-sandbox"}:
-        yield "Sandbox has another name than its role denies"
+    for function, (_, end) in SANDBOX.items():
+        name = properties(template, function).get("FunctionName")
+        if name != {"Fn::Sub": "${AWS::StackName}-%s" % end}:
+            yield f"{function} has another name than its role denies"
 
 
 def nothing_leads_out_of_the_sandbox(template):

@@ -1,9 +1,9 @@
-"""Writes the packages and fonts of the sandbox's archive.
+"""Writes the packages and fonts of a sandbox's archive.
 
-    python3.13 infra/sandbox/lay_out.py FOLDER
+    python3.13 infra/sandbox/lay_out.py code|documents FOLDER
 
-`FOLDER/packages` receives the wheels of requirements.txt for Lambda on arm64, without unused files, and as byte
-code only, because a function cannot cache byte code on its read-only disk. `FOLDER/fonts` receives fonts with Latin,
+`FOLDER/packages` receives the sandbox's wheels of requirements.txt for Lambda on arm64, without unused files, and as
+byte code only, because a function cannot cache byte code on its read-only disk. `FOLDER/fonts` receives fonts with Latin,
 Chinese and Korean characters and emoji. The script prints and checks the total size, which must fit into a function.
 """
 
@@ -11,6 +11,7 @@ import compileall
 import hashlib
 import io
 import py_compile
+import re
 import shutil
 import struct
 import subprocess
@@ -55,34 +56,48 @@ NEEDLESS_ENDINGS = (".a", ".c", ".cpp", ".h", ".pxd", ".pxi", ".pyi", ".pyx", ".
 # A package that also has all of its code in Python; its compiled modules take 13 MB.
 PURE = "fontTools"
 
-# Maximum total size in MB: Lambda's limit is 262 (250 MiB), and later versions of packages are larger.
-MOST_MB = 258
+# Maximum total size in MB by sandbox: Lambda's limit is 262 (250 MiB), and later versions of packages are larger.
+MOST_MB = {"code": 200, "documents": 230}
 
 
-def main(folder):
+def main(sandbox, folder):
     if sys.version_info[:2] != (3, 13):
         sys.exit("Python 3.13 is needed, which the function runs on: set PYTHON to one")
     packages, fonts = folder / "packages", folder / "fonts"
-    install(packages)
+    install(packages, requirements_of(sandbox, REQUIREMENTS.read_text()))
     drop_needless(packages)
     compile_all(packages)
     for number, font in enumerate(FONTS, start=1):
         fetch_font(fonts, number, *font)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
-    print(f"the sandbox has {size:.0f} MB of {MOST_MB}")
-    if size > MOST_MB:
-        sys.exit(f"{folder} is larger than that: leave something out of requirements.in")
+    print(f"the sandbox for {sandbox} has {size:.0f} MB of {MOST_MB[sandbox]}")
+    if size > MOST_MB[sandbox]:
+        sys.exit(f"{folder} is larger than that: leave something out of {sandbox}.in")
 
 
-def install(packages):
+def requirements_of(sandbox, requirements):
+    """Returns the lines of the packages that the sandbox needs, by the comments about the reason for each package."""
+    blocks = re.split(r"^(?=\w)", requirements, flags=re.MULTILINE)[1:]
+    reasons = {block: set(re.findall(r"^ +# +(?:via +)?(?!via$)(.+)", block, re.MULTILINE)) for block in blocks}
+    needed = {f"-r {sandbox}.in"}
+    while more := {block.split("==")[0] for block, why in reasons.items() if why & needed} - needed:
+        needed |= more
+    return "".join(block for block in blocks if block.split("==")[0] in needed)
+
+
+def install(packages, requirements):
     """Installs the wheels, each with a listed hash."""
+    list_of_wheels = packages.with_suffix(".txt")
+    list_of_wheels.parent.mkdir(parents=True, exist_ok=True)
+    list_of_wheels.write_text(requirements)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install",
            "--root-user-action", "ignore"]
     asked = ["--only-binary", ":all:", "--require-hashes", "--no-compile", "--no-deps", "--implementation", "cp",
-             "--python-version", "3.13", "--target", str(packages), "-r", str(REQUIREMENTS)]
+             "--python-version", "3.13", "--target", str(packages), "-r", str(list_of_wheels)]
     for platform in PLATFORMS:
         asked += ["--platform", platform]
     subprocess.run(pip + asked, check=True)
+    list_of_wheels.unlink()
 
 
 def drop_needless(packages):
@@ -152,4 +167,4 @@ def fetch_font(fonts, number, package, name, sha256):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())
+    main(sys.argv[1], Path(sys.argv[2]).resolve())

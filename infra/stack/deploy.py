@@ -60,6 +60,7 @@ FUNCTIONS = {
     "Fetch": ("gateway", "bootstrap"),
     "Call": ("gateway", "bootstrap"),
     "Sandbox": ("sandbox", "sandbox"),
+    "SandboxDocuments": ("sandbox", "sandbox"),
 }
 
 

@@ -21,7 +21,7 @@ const EXAMPLE: &str = "examples/own-tool/template.yaml";
 const TRANSFORMED_EXAMPLE: &str = "target/own-tool.json";
 
 /// All differences of the example's template: pairs of a piece that occurs once, and the replacement.
-const DIFFERENCES: [(&str, &str); 10] = [
+const DIFFERENCES: [(&str, &str); 12] = [
     (
         "Description: Djinn, a serverless multi-agent backend.\n",
         "Description: Djinn, a serverless multi-agent backend, with a tool of its own.\n\n\
@@ -40,7 +40,15 @@ const DIFFERENCES: [(&str, &str); 10] = [
     ),
     ("      Content: infra/page\n", "      Content: ../../infra/page\n"),
     ("      WorkingDirectory: .\n      #", "      WorkingDirectory: ../..\n      #"),
-    ("[HasSandbox, infra/sandbox,", "[HasSandbox, ../../infra/sandbox,"),
+    ("      WorkingDirectory: .\n      cfn-lint", "      WorkingDirectory: ../..\n      cfn-lint"),
+    (
+        "is true.\n      Code: !If [HasSandbox, infra/sandbox,",
+        "is true.\n      Code: !If [HasSandbox, ../../infra/sandbox,",
+    ),
+    (
+        "in isolation.\n      Code: !If [HasSandbox, infra/sandbox,",
+        "in isolation.\n      Code: !If [HasSandbox, ../../infra/sandbox,",
+    ),
     (
         "and holds no secret.\n      Code: !If [HasWeb, .,",
         "and holds no secret.\n      Code: !If [HasWeb, ../..,",
@@ -124,6 +132,7 @@ mod tests {
             "WorkingDirectory: ../..",
             "Code: !If [HasSandbox, ../../infra/sandbox, { ZipFile: pass }]",
         ];
+        let sandbox = [sandbox, sandbox].concat();
         let gateway = ["Code: !If [HasWeb, ../.., { ZipFile: pass }]"; 2];
         assert_eq!(own, [&binaries[..], &page, &sandbox, &gateway].concat());
     }

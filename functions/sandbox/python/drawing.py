@@ -29,10 +29,6 @@ class Drawing:
     def circle(self, x, y, radius, color):
         self.shapes.append(("circle", (x, y, radius), color, 1))
 
-    def outline(self, steps, color):
-        """Adds a filled outline of `("M"|"L"|"C"|"Z", [(x, y)…])`."""
-        self.shapes.append(("outline", steps, color, 1))
-
     def text(self, x, y, text, size, color="ink", anchor="start", is_bold=False):
         self.shapes.append(("text", (x, y, text, size, anchor, is_bold), color, 1))
 
@@ -63,9 +59,6 @@ def _svg_shape(kind, form, color, more):
                 f'{html.escape(text)}</text>')
     if kind == "circle":
         return f'<circle cx="{form[0]:.1f}" cy="{form[1]:.1f}" r="{form[2]:g}" {fill}/>'
-    if kind == "outline":
-        told = "".join(step + " ".join(f"{x:.2f} {y:.2f}" for x, y in points) for step, points in form)
-        return f'<path d="{told}" {fill}/>'
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in form)
     if kind == "polygon":
         opacity = f' fill-opacity="{more:g}"' if more < 1 else ""

@@ -1,9 +1,9 @@
-"""Formulas in LaTeX: as runs of text within a line, as a drawing, and as an equation of Word."""
+"""Formulas in LaTeX: as nodes, as runs of text within a line, and as an equation of Word."""
 
 import re
 from html import escape
 
-from drawing import Drawing
+from formula_symbols import SYMBOLS
 
 # Maximum characters of a formula, and levels of its parts.
 MAX_FORMULA, MAX_DEPTH = 2_000, 30
@@ -11,25 +11,34 @@ MAX_FORMULA, MAX_DEPTH = 2_000, 30
 # Text keeps its blanks.
 _UPRIGHT = re.compile(r"\\(?:text|mathrm|operatorname|textrm|mathsf|texttt|mathtt|mbox)\s*\{([^{}]*)\}")
 _TOKEN = re.compile(rf"{_UPRIGHT.pattern}|\\[A-Za-z]+|\\.|[^\s]", re.DOTALL)
-_STYLED = frozenset("mathbf boldsymbol mathit mathcal mathbb textbf textit bm".split())
+_STYLED = frozenset("mathbf boldsymbol mathit mathcal mathbb mathrm mathsf mathtt mathscr mathfrak textbf textit bm".split())
 _NAMES = frozenset("log ln exp sin cos tan cot min max lim sup inf arg det dim ker Pr gcd softmax argmax argmin".split())
 _SPACES = {"quad": "\u2003", "qquad": "\u2003\u2003", ",": "\u2009", ";": "\u2005", ":": "\u2005", " ": " ", "!": "",
-           "displaystyle": "", "limits": "", "nolimits": "", "left": "", "right": "", "big": "", "Big": ""}
+           **dict.fromkeys("displaystyle textstyle limits nolimits left right middle big Big bigl bigr Bigl Bigr bigg Bigg"
+                           " biggl biggr Biggl Biggr".split(), "")}
 _MORE = {"cdots": "⋯", "ldots": "…", "dots": "…", "le": "≤", "ge": "≥", "ne": "≠", "to": "→", "lt": "<", "gt": ">",
          "|": "‖", "mid": "∣", "lvert": "|", "rvert": "|", "langle": "⟨", "rangle": "⟩", "lbrace": "{", "rbrace": "}",
          "iff": "⇔", "implies": "⇒", "land": "∧", "lor": "∨", "lnot": "¬"}
+# Signs that mean themselves after a backslash; nothing ends a formula that is cut.
+_LITERAL = ("", *"{}%&_#$")
 _LARGE = frozenset("∑∏∫∮⋃⋂")
-_ACCENTS = {"hat": "\u0302", "bar": "\u0305", "tilde": "\u0303", "vec": "\u20d7", "dot": "\u0307", "overline": "\u0305"}
+_ACCENTS = {"hat": "\u0302", "bar": "\u0305", "tilde": "\u0303", "vec": "\u20d7", "dot": "\u0307", "overline": "\u0305",
+            "widehat": "\u0302", "widetilde": "\u0303", "ddot": "\u0308", "acute": "\u0301", "grave": "\u0300",
+            "breve": "\u0306", "check": "\u030c", "mathring": "\u030a"}
+# Letters of number sets that Unicode has outside of the alphabet of such letters.
+_SETS = dict(zip("CHNPQRZ", "ℂℍℕℙℚℝℤ"))
 
 
 class _Parser:
     """Reads a formula into nodes: `("text", letters, is_upright)`, `("row", nodes)`, `("frac", above, below)`,
-    `("root", inside)`, `("scripts", base, below, above)`, `("accent", mark, inside)`, `("fence", begin, inside, end)`.
+    `("binom", above, below)`, `("root", inside, degree)`, `("scripts", base, below, above)`, `("accent", mark, inside)`,
+    `("fence", begin, inside, end)`. `is_known` is false after an unknown command.
     """
 
     def __init__(self, latex):
         self.tokens = [found[0] for found in _TOKEN.finditer(latex[:MAX_FORMULA])]
         self.at = self.depth = 0
+        self.is_known = True
 
     def peek(self):
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
@@ -68,11 +77,18 @@ class _Parser:
         name = token[1:]
         if name in ("frac", "dfrac", "tfrac"):
             return ("frac", self.atom(), self.atom())
+        if name in ("binom", "dbinom", "tbinom"):
+            return ("binom", self.atom(), self.atom())
+        if name in ("overset", "underset"):
+            script, base = self.atom(), self.atom()
+            return ("scripts", base, None, script) if name == "overset" else ("scripts", base, script, None)
         if name == "sqrt":
-            degree = self.peek() == "["
-            while degree and self.take() not in ("]", ""):
-                pass
-            return ("root", self.atom())
+            degree = None
+            if self.peek() == "[":
+                self.take()
+                degree = self.row(("]",))
+                self.take()
+            return ("root", self.atom(), degree)
         if name == "left":
             begin = self.delimiter()
             inside = self.row(("\\right",))
@@ -83,23 +99,31 @@ class _Parser:
         if found := _UPRIGHT.fullmatch(token):
             return ("text", found[1], True)
         if name in _STYLED:
-            return self.atom()
-        return ("text", *_symbol(name))
+            inside = self.atom()
+            letters = plain(inside)
+            is_set = name == "mathbb" and letters.isascii() and letters.isupper()
+            return ("text", "".join(map(_set_letter, letters)), True) if is_set else inside
+        return ("text", *self.symbol(name))
 
     def delimiter(self):
         token = self.take()
-        return "" if token == "." else _symbol(token[1:])[0] if token.startswith("\\") else token
+        return "" if token == "." else self.symbol(token[1:])[0] if token.startswith("\\") else token
+
+    def symbol(self, name):
+        """Returns the letters of a command, and true if they are upright. An unknown command is its own name."""
+        if name in _SPACES:
+            return _SPACES[name], True
+        if name in _NAMES:
+            return name + "\u2009", True
+        found = _MORE.get(name) or SYMBOLS.get(name)
+        if found is None:
+            found = name
+            self.is_known = self.is_known and name in _LITERAL
+        return found, not found.isalpha() or found.isupper()
 
 
-def _symbol(name):
-    from matplotlib._mathtext_data import tex2uni
-
-    if name in _SPACES:
-        return _SPACES[name], True
-    if name in _NAMES:
-        return name + "\u2009", True
-    found = _MORE.get(name) or (chr(tex2uni[name]) if name in tex2uni else "" if name == "" else name)
-    return found, not found.isalpha() or found.isupper()
+def _set_letter(letter):
+    return _SETS.get(letter) or chr(ord("𝔸") + ord(letter) - ord("A"))
 
 
 def parse(latex):
@@ -127,7 +151,14 @@ def line(node, script=""):
         yield from _inside(node[1], script)
         yield "/", False, script
         yield from _inside(node[2], script)
+    elif kind == "binom":
+        yield "(", False, script
+        yield from line(node[1], script)
+        yield " ", False, script
+        yield from line(node[2], script)
+        yield ")", False, script
     elif kind == "root":
+        yield from line(node[2], script or "sup") if node[2] else ()
         yield "√", False, script
         yield from _inside(node[1], script)
     elif kind == "scripts":
@@ -150,33 +181,11 @@ def _inside(node, script):
     yield "" if is_one else ")", False, script
 
 
-def draw_formula(latex, size=15):
-    """Returns the drawing of a formula, or None if it has an unknown command."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.path import Path
-    from matplotlib.textpath import TextPath
-
-    one_line = " ".join(latex[:MAX_FORMULA].split()).replace("\\frac", "\\dfrac")
-    try:
-        path = TextPath((0, 0), f"${one_line}$", size=size, prop=FontProperties(math_fontfamily="stix"))
-    except (ValueError, RecursionError):
-        return None
-    if not len(path.vertices):
-        return None
-    edges = path.get_extents()
-    drawing = Drawing(edges.width + 4, edges.height + 4, latex)
-    steps = []
-    last = (0, 0)
-    for points, code in path.iter_segments(curves=True, simplify=False):
-        ends = [(x - edges.x0 + 2, edges.y1 - y + 2) for x, y in zip(points[::2], points[1::2])]
-        if code == Path.CURVE3:
-            # A quadratic curve as a cubic one.
-            middle, end = ends
-            ends = [*(tuple(a + (b - a) * 2 / 3 for a, b in zip(near, middle)) for near in (last, end)), end]
-        steps.append(("Z", []) if code == Path.CLOSEPOLY else ({Path.MOVETO: "M", Path.LINETO: "L"}.get(code, "C"), ends))
-        last = ends[-1] if ends else last
-    drawing.outline(steps, "ink")
-    return drawing
+def parse_known(latex):
+    """Returns the node of a formula, or None if it is empty or has an unknown command."""
+    parser = _Parser(latex)
+    node = parser.row()
+    return node if parser.is_known and plain(node).strip() else None
 
 
 def to_omml(node, is_alone):
@@ -196,8 +205,12 @@ def _omml(node):
         return _omml_row(node[1])
     if kind == "frac":
         return f"<m:f><m:num>{_omml(node[1])}</m:num><m:den>{_omml(node[2])}</m:den></m:f>"
+    if kind == "binom":
+        return (f'<m:d><m:e><m:f><m:fPr><m:type m:val="noBar"/></m:fPr><m:num>{_omml(node[1])}</m:num>'
+                f"<m:den>{_omml(node[2])}</m:den></m:f></m:e></m:d>")
     if kind == "root":
-        return f'<m:rad><m:radPr><m:degHide m:val="1"/></m:radPr><m:deg/><m:e>{_omml(node[1])}</m:e></m:rad>'
+        degree = f"<m:deg>{_omml(node[2])}</m:deg>" if node[2] else '<m:radPr><m:degHide m:val="1"/></m:radPr><m:deg/>'
+        return f"<m:rad>{degree}<m:e>{_omml(node[1])}</m:e></m:rad>"
     if kind == "accent":
         return f'<m:acc><m:accPr><m:chr m:val="{node[1]}"/></m:accPr><m:e>{_omml(node[2])}</m:e></m:acc>'
     if kind == "fence":

@@ -1,15 +1,15 @@
 """The house style of documents: colors as RRGGBB."""
 
 import os
-
-import matplotlib
+import re
 
 STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "style.mplstyle")
-_CHARTS = matplotlib.rc_params_from_file(STYLE, use_default_template=False)
+with open(STYLE, encoding="utf-8") as _file:
+    _CHARTS = dict(line.split(": ", 1) for line in _file.read().splitlines() if not line.startswith("#"))
 
 # The colors of series, in their order; the first is the accent of documents.
-SERIES = tuple(color["color"].lstrip("#") for color in _CHARTS["axes.prop_cycle"])
-INK, SOFT_INK, GRID = (_CHARTS[name].lstrip("#") for name in ("text.color", "axes.labelcolor", "grid.color"))
+SERIES = tuple(re.findall('"([0-9A-F]{6})"', _CHARTS["axes.prop_cycle"]))
+INK, SOFT_INK, GRID = (_CHARTS[name] for name in ("text.color", "axes.labelcolor", "grid.color"))
 ACCENT, SECOND = SERIES[0], SERIES[1]
 # The accent as a dark ground, the head of tables, soft grounds, and lines.
 DARK, HEAD, SOFT, LINES = "12304A", "E4EDF4", "F5F7F9", "C9D2DB"

@@ -11,14 +11,18 @@ _FORMULA = re.compile(r"\s*(=|[+\-@].*[(|!])", re.DOTALL)
 
 
 def keep_texts():
-    """Changes the workbook writers of pandas, and all CSV writers, in this process."""
+    """Changes all CSV writers in this process."""
+    csv.writer = _wrap_csv(csv.writer)
+
+
+def keep_texts_in_workbooks():
+    """Changes the workbook writers of pandas in this process."""
     from openpyxl.cell.cell import Cell
     from pandas.io.excel._openpyxl import OpenpyxlWriter
     from pandas.io.excel._xlsxwriter import XlsxWriter
 
     _wrap_openpyxl(OpenpyxlWriter, Cell)
     _wrap_xlsxwriter(XlsxWriter)
-    csv.writer = _wrap_csv(csv.writer)
 
 
 def _wrap_openpyxl(writer, cell):

@@ -22,6 +22,8 @@ _SAMPLED_VALUES, _MAX_SAMPLES, _MAX_SAMPLE = 50, 12, 300
 _SAMPLED_COLUMNS = 200
 _MAX_TABLE_NAME = 60
 _PARQUET = b"PAR1"
+# Cells that DuckDB receives at once.
+_CELLS_AT_ONCE = 500_000
 # Times that are stored in UTC.
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _KINDS = (("BOOLEAN", "boolean"), ("DATE", "date"), ("TIMESTAMP", "timestamp"), ("TIME", "time"),
@@ -125,18 +127,15 @@ def _column_notes(name, column):
 
 
 def _fill_engine(engine, names, columns, cells_by_column):
-    import numpy
-
-    texts = {}
-    for number, (column, cells) in enumerate(zip(columns, cells_by_column)):
-        values = numpy.empty(len(cells), dtype=object)
-        values[:] = column.values(cells)
-        texts[f"c{number}"] = values
-    engine.register("texts", texts)
-    casts = ", ".join(f"CAST(c{number} AS {column.sql_type}) AS {quote_name(name)}"
-                      for number, (name, column) in enumerate(zip(names, columns)))
-    engine.execute(f"CREATE TABLE data AS SELECT {casts} FROM texts")
-    engine.unregister("texts")
+    values_by_column = [column.values(cells) for column, cells in zip(columns, cells_by_column)]
+    types = ", ".join(f"{quote_name(name)} {column.sql_type}" for name, column in zip(names, columns))
+    engine.execute(f"CREATE TABLE data ({types})")
+    casts = ", ".join(f"CAST(c{number} AS {column.sql_type})" for number, column in enumerate(columns))
+    texts = ", ".join(f"unnest(${number + 1}::VARCHAR[]) AS c{number}" for number in range(len(columns)))
+    step = max(1, _CELLS_AT_ONCE // len(columns))
+    for first in range(0, len(values_by_column[0]), step):
+        engine.execute(f"INSERT INTO data SELECT {casts} FROM (SELECT {texts})",
+                       [values[first:first + step] for values in values_by_column])
 
 
 def write_parquet(engine):

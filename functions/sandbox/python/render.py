@@ -181,9 +181,9 @@ def read_blocks(task, text):
             block.chart = task.chart(block.text)
             block.kind = "chart" if block.chart else "code"
         elif block.kind == "formula":
-            from formula import draw_formula
+            from formula_drawing import draw_formula
 
-            block.drawing = draw_formula(block.text)
+            block.drawing = draw_formula(block.text, task.fonts)
             block.kind = "formula" if block.drawing else "code"
     # A line before a heading parts nothing more.
     after = [*blocks[1:], Block("heading")]

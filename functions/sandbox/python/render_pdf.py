@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 
 import typst
@@ -14,10 +13,9 @@ from chart import draw_chart
 from markdown import Block, Run, plain
 from pictures import shown_size
 from tables import NUMBER, TOKEN, column_widths
-from typesetting import FONTS, find_font, typeset
+from typesetting import FONTS, find_font, read_template, typeset
 from words import words
 
-_TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "report.typ")
 # Points: the text of a page of A4.
 _WIDE, _HIGH = 595.28 - 2 * 62, 841.89 - 72 - 66
 _SIZES = {1: 19, 2: 15, 3: 12.5, 4: 11, 5: 10.5, 6: 10.5}
@@ -47,11 +45,11 @@ def render_pdf(task, blocks, notes):
             and not blocks[0].quote:
         subtitle = blocks.pop(0).runs
     document = writer.document(title, subtitle, blocks)
-    with open(_TEMPLATE, encoding="utf-8") as file:
-        template = file.read()
+    template = read_template("report.typ").decode()
 
     def compile_document():
-        files = {"document.json": json.dumps(document, ensure_ascii=False).encode(), **writer.files}
+        files = {"document.json": json.dumps(document, ensure_ascii=False).encode(),
+                 "formula.typ": read_template("formula.typ"), **writer.files}
         return typeset(template, files, task.fonts, format="pdf", timestamp=0)
 
     try:
@@ -80,7 +78,7 @@ class _Writer:
         self.anchors = {block.anchor for block in blocks} - {""}
         self.anchors |= set() if self.has_footnotes else {f"note-{number + 1}" for number in range(len(notes))}
         self.noted = set()
-        self.measures = [ImageFont.truetype(find_font(task.fonts, is_bold), 100) for is_bold in (False, True)]
+        self.measures = [_open_font(find_font(task.fonts, is_bold)) for is_bold in (False, True)]
 
     def document(self, title, subtitle, blocks):
         """Returns the content of a document."""
@@ -239,6 +237,10 @@ class _Writer:
 
 _COLORS = {"ink": house.INK, "soft-ink": house.SOFT_INK, "accent": house.ACCENT, "second": house.SECOND,
            "dark": house.DARK, "head": house.HEAD, "soft": house.SOFT, "lines": house.LINES, "link": house.LINK}
+
+
+def _open_font(path):
+    return ImageFont.truetype(path, 100) if path else ImageFont.load_default(100)
 
 
 def _is_short(lines):

@@ -4,30 +4,33 @@ import os
 import tempfile
 from functools import cache
 
-import matplotlib
 import typst
 
-# The families of text, by preference.
-FONTS = ("Noto Sans", "Noto Sans SC", "Noto Sans KR", "Noto Emoji", "DejaVu Sans")
+# The families of text, by preference; typst brings the last.
+FONTS = ("Noto Sans", "Noto Sans SC", "Noto Sans KR", "Noto Emoji", "DejaVu Sans Mono")
 
 
 def load_fonts(paths):
-    """Returns the fonts of these files' folders, and matplotlib's. Their letters are read by the process that needs them.
-    """
+    """Returns the fonts of these files' folders, and typst's. Their letters are read by the process that needs them."""
     return _load_folders(tuple({os.path.dirname(os.path.abspath(path)): None for path in paths}))
 
 
 @cache
 def _load_folders(folders):
-    own = os.path.join(matplotlib.get_data_path(), "fonts", "ttf")
-    return typst.Fonts(include_system_fonts=False, font_paths=[*folders, own])
+    return typst.Fonts(include_system_fonts=False, font_paths=[*folders])
 
 
 def find_font(fonts, is_bold=False):
-    """Returns the path of the font of Latin letters."""
+    """Returns the path of the font of Latin letters, or None without one in these files."""
     weight = 700 if is_bold else 400
     known = {(font.family, font.weight): font.path for font in load_fonts(fonts).fonts() if font.style == "normal"}
-    return next(known[family, weight] for family in FONTS if (family, weight) in known)
+    return next((known[family, weight] for family in FONTS[:-1] if (family, weight) in known), None)
+
+
+def read_template(name):
+    """Returns the bytes of a file beside this one."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), "rb") as file:
+        return file.read()
 
 
 def typeset(template, files, fonts, **options):

@@ -4,8 +4,8 @@ The zygote imports and forks, and reads no byte of any job: a child receives des
 reads and writes their other ends. The parent and the zygote exchange packets of JSON over the zygote's standard input,
 a socket:
 
-- in, once: `{"programs": [base64 of a seccomp program], "fonts": [paths], "needs_file_wall", "max_landlock",
-  "mount_point": path of an empty folder, or null for no private root}`;
+- in, once: `{"sandbox": "code" or "documents", "programs": [base64 of a seccomp program], "fonts": [paths],
+  "needs_file_wall", "max_landlock", "mount_point": path of an empty folder, or null for no private root}`;
 - out, once: `{"walls": {...}}`, see `jail.Walls`;
 - in: `{"job": number, "seconds", "reads_cgroup"}` with the descriptors of `job.Descriptors`, `folder` only without a private root;
 - out: `{"job", "pid"}` with a descriptor of the child and, with a private root, its folder; or `{"job", "problem"}`;
@@ -38,6 +38,7 @@ class Greeting:
     """The parameters for starting children."""
 
     def __init__(self, settings):
+        self.sandbox = settings["sandbox"]
         self.programs = [base64.b64decode(program) for program in settings["programs"]]
         self.fonts, self.needs_file_wall = settings["fonts"], settings["needs_file_wall"]
         self.mount_point = settings["mount_point"]
@@ -128,7 +129,8 @@ class Zygote:
         child = os.fork()
         if child == 0:
             self.children.clear()
-            job.run_job(number, request["seconds"], descriptors, self.greeting, request["reads_cgroup"])
+            reads_cgroup = request["reads_cgroup"] and self.greeting.sandbox == job_kinds.DOCUMENTS
+            job.run_job(number, request["seconds"], descriptors, self.greeting, reads_cgroup)
         process = os.pidfd_open(child)
         sent = [process, descriptors.folder] if self.greeting.walls.private_root else [process]
         self.send({"job": number, "pid": child}, sent)
@@ -165,7 +167,7 @@ def main():
         # Before a library starts a thread, because namespaces require a single thread.
         private_root.gain_mount_right()
     jail.hide_memory()
-    job_kinds.load_libraries(greeting.fonts)
+    job_kinds.load_libraries(greeting.sandbox, greeting.fonts)
     if greeting.walls.private_root:
         private_root.enter(greeting.mount_point, greeting.readable)
     zygote = Zygote(channel, greeting)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use djinn_runtime::port::sandbox::SandboxKind;
 use djinn_runtime::port::sandbox::wire::JobEnvelope;
 use lambda_runtime::{LambdaEvent, service_fn};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -18,6 +19,9 @@ use crate::zygote::{WallChoice, ZygoteSettings};
 /// The error of the function: an invalid environment, or an error of Lambda's runtime.
 pub use lambda_runtime::Error as FunctionError;
 
+/// Lambda's variable with the function's handler, which is the name of the sandbox.
+const HANDLER: &str = "_HANDLER";
+
 /// Default location of the function's archive.
 const TASK_ROOT: &str = "/var/task";
 
@@ -25,11 +29,11 @@ const TASK_ROOT: &str = "/var/task";
 const START_PATIENCE: Duration = Duration::from_secs(6);
 
 /// Runs the function in Lambda's runtime until the process ends. Lambda passes the command of Python's own
-/// loop (`AWS_LAMBDA_EXEC_WRAPPER`), so the first argument is the path of Python. The archive contains
-/// packages in `packages` and fonts in `fonts`.
+/// loop (`AWS_LAMBDA_EXEC_WRAPPER`), so the first argument is the path of Python. The function's handler names
+/// the sandbox. The archive contains packages in `packages` and fonts in `fonts`.
 ///
 /// # Errors
-/// Returns [`FunctionError`] if the argument is missing or the asynchronous runtime cannot start.
+/// Returns [`FunctionError`] if the argument or the handler's name is missing, or the asynchronous runtime cannot start.
 pub fn run_function() -> Result<(), FunctionError> {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let var = |name: &str| std::env::var(name).ok();
@@ -38,6 +42,9 @@ pub fn run_function() -> Result<(), FunctionError> {
     // variables.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let python = std::env::args_os().nth(1).ok_or("the first argument must be a Python")?;
+    let handler = var(HANDLER).unwrap_or_default();
+    let sandbox = SandboxKind::of_name(&handler);
+    let sandbox = sandbox.ok_or("the function's handler must be `code` or `documents`")?;
     let root = PathBuf::from(var("LAMBDA_TASK_ROOT").unwrap_or_else(|| TASK_ROOT.to_owned()));
     let settings = ZygoteSettings {
         python: PathBuf::from(python),
@@ -48,22 +55,23 @@ pub fn run_function() -> Result<(), FunctionError> {
         walls: WallChoice::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(settings))
+    runtime.block_on(serve(sandbox, settings))
 }
 
-async fn serve(settings: ZygoteSettings) -> Result<(), FunctionError> {
+async fn serve(kind: SandboxKind, settings: ZygoteSettings) -> Result<(), FunctionError> {
     let scratch = tempfile::Builder::new().prefix("djinn-jobs-").tempdir()?;
-    let sandbox = Arc::new(LocalSandbox::new(settings, scratch.path().to_owned()));
+    let sandbox = LocalSandbox::new(settings, scratch.path().to_owned()).with_only(kind);
+    let sandbox = Arc::new(sandbox);
     // During start, Lambda gives the environment a whole processor, but restarts the environment after 10 s.
     // A job that arrives earlier waits for Python.
     let started_sandbox = Arc::clone(&sandbox);
     let starting = tokio::spawn(async move {
-        match started_sandbox.start().await {
+        match started_sandbox.start(kind).await {
             Ok(walls) if walls.landlock == 0 => {
                 tracing::warn!(?walls, "this kernel has no Landlock");
             }
             Ok(walls) => tracing::info!(?walls, "Python is ready"),
-            Err(error) => tracing::error!(%error, "code is disabled"),
+            Err(error) => tracing::error!(%error, %kind, "the sandbox is disabled"),
         }
     });
     let _ready = timeout(START_PATIENCE, starting).await;

@@ -54,7 +54,7 @@ impl Handler {
             return Err(SandboxError::Unavailable(why.to_owned()));
         }
         let JobEnvelope { work, files, state, store, put_answer, .. } = envelope;
-        let walls = self.sandbox.start().await?;
+        let walls = self.sandbox.start(work.sandbox()).await?;
         let store = store.as_ref();
         // Without a wall around files, a job could read cached objects of another user.
         let keeps = walls.landlock > 0 || walls.private_root;

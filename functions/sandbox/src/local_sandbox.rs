@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use djinn_core::id::{TenantId, UserId};
 use djinn_runtime::port::sandbox::{
     JobContext, JobEnd, JobWait, MAX_JOB_BYTES, MAX_JOB_SECONDS, Sandbox, SandboxAnswer,
-    SandboxError, SandboxJob,
+    SandboxError, SandboxJob, SandboxKind,
 };
 use djinn_runtime::port::tool::BoxFuture;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
 
 use crate::file_jobs::{FileJob, JoinedAnswer, SplitJob, file_seconds, split_job};
@@ -27,21 +27,21 @@ use crate::zygote::{ChildLimits, Zygote, ZygoteError, ZygoteSettings};
 /// Maximum wait of a job in the queue, for calls limited to this wait plus a job's time.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(25);
 
-/// A sandbox in this process. Python starts with the first job, and again after an exit.
+/// Both sandboxes in this process, or one. The Python of each starts with its first job, and again after an
+/// exit.
 pub struct LocalSandbox {
     settings: ZygoteSettings,
+    /// The only sandbox, if there is one.
+    only: Option<SandboxKind>,
     /// The parent of this process's folder.
     scratch: PathBuf,
     seconds: u32,
     patience: Duration,
     queue: Arc<JobQueue<(TenantId, UserId)>>,
-    running: Mutex<Option<Running>>,
-}
-
-/// A zygote in the folder of this process. The folder outlives the zygote.
-struct Running {
-    scratch: Arc<Scratch>,
-    zygote: Option<Arc<Zygote>>,
+    /// The folder of this process, which outlives the zygotes.
+    opened: OnceCell<Arc<Scratch>>,
+    code: Mutex<Option<Arc<Zygote>>>,
+    documents: Mutex<Option<Arc<Zygote>>>,
 }
 
 /// A zygote and its folder.
@@ -52,18 +52,27 @@ struct Workplace {
 }
 
 impl LocalSandbox {
-    /// Creates a sandbox below `scratch`. The number of parallel jobs is limited to three quarters of this
+    /// Creates both sandboxes below `scratch`. The number of parallel jobs is limited to three quarters of this
     /// machine's memory. Other jobs wait, and users take turns.
     #[must_use]
     pub fn new(settings: ZygoteSettings, scratch: PathBuf) -> Self {
         Self {
             settings,
+            only: None,
             scratch,
             seconds: MAX_JOB_SECONDS,
             patience: QUEUE_PATIENCE,
             queue: Arc::new(JobQueue::new(count_jobs_at_once())),
-            running: Mutex::new(None),
+            opened: OnceCell::new(),
+            code: Mutex::new(None),
+            documents: Mutex::new(None),
         }
+    }
+
+    /// Rejects the jobs of the other sandbox.
+    #[must_use]
+    pub fn with_only(self, sandbox: SandboxKind) -> Self {
+        Self { only: Some(sandbox), ..self }
     }
 
     /// Sets the maximum duration of a job, in seconds.
@@ -84,35 +93,52 @@ impl LocalSandbox {
         Self { queue: Arc::new(JobQueue::new(count)), ..self }
     }
 
-    /// Starts Python unless already running, and returns the walls around the children.
+    /// Starts the Python of a sandbox unless already running, and returns the walls around the children.
     ///
     /// # Errors
     /// Returns [`SandboxError::Unready`] if Python cannot be started now. Returns [`SandboxError::Disabled`]
-    /// if Python can never be started, or if a required wall is missing.
-    pub async fn start(&self) -> Result<Walls, SandboxError> {
-        Ok(self.open_workplace().await?.zygote.walls().clone())
+    /// if Python can never be started, if a required wall is missing, or if this is the other sandbox.
+    pub async fn start(&self, sandbox: SandboxKind) -> Result<Walls, SandboxError> {
+        Ok(self.open_workplace(sandbox).await?.zygote.walls().clone())
     }
 
-    async fn open_workplace(&self) -> Result<Workplace, SandboxError> {
-        let mut running = self.running.lock().await;
-        let scratch = match running.as_ref() {
-            Some(Running { scratch, zygote: Some(zygote) }) if !zygote.has_ended() => {
-                return Ok(Workplace { scratch: Arc::clone(scratch), zygote: Arc::clone(zygote) });
-            }
-            Some(Running { scratch, .. }) => Arc::clone(scratch),
-            None => {
-                let parent = self.scratch.clone();
-                Arc::new(run_blocking(move || Scratch::open(&parent)).await?)
-            }
+    async fn open_workplace(&self, sandbox: SandboxKind) -> Result<Workplace, SandboxError> {
+        if let Some(only) = self.only.filter(|only| *only != sandbox) {
+            return Err(SandboxError::Disabled(format!(
+                "the sandbox for {only} runs no jobs of the sandbox for {sandbox}: check \
+                 DJINN_SANDBOX and DJINN_SANDBOX_DOCUMENTS"
+            )));
+        }
+        let mut slot = match sandbox {
+            SandboxKind::Code => self.code.lock().await,
+            SandboxKind::Documents => self.documents.lock().await,
         };
-        *running = Some(Running { scratch: Arc::clone(&scratch), zygote: None });
-        let zygote =
-            Zygote::start(&self.settings, &scratch).await.map_err(|error| match error {
-                ZygoteError::Seccomp(_) => SandboxError::Disabled(error.to_string()),
-                ZygoteError::Process(_) | ZygoteError::Ended | ZygoteError::Fork(_) => {
-                    SandboxError::Unready(error.to_string())
-                }
-            })?;
+        let open = || async {
+            let parent = self.scratch.clone();
+            run_blocking(move || Scratch::open(&parent)).await.map(Arc::new)
+        };
+        let scratch = Arc::clone(self.opened.get_or_try_init(open).await?);
+        if let Some(zygote) = slot.as_ref().filter(|zygote| !zygote.has_ended()) {
+            return Ok(Workplace { scratch, zygote: Arc::clone(zygote) });
+        }
+        *slot = None;
+        let zygote = Arc::new(self.start_zygote(sandbox, &scratch).await?);
+        *slot = Some(Arc::clone(&zygote));
+        Ok(Workplace { scratch, zygote })
+    }
+
+    async fn start_zygote(
+        &self,
+        sandbox: SandboxKind,
+        scratch: &Scratch,
+    ) -> Result<Zygote, SandboxError> {
+        let zygote = Zygote::start(sandbox, &self.settings, scratch).await;
+        let zygote = zygote.map_err(|error| match error {
+            ZygoteError::Seccomp(_) => SandboxError::Disabled(error.to_string()),
+            ZygoteError::Process(_) | ZygoteError::Ended | ZygoteError::Fork(_) => {
+                SandboxError::Unready(error.to_string())
+            }
+        })?;
         if let Some(missing) = zygote.walls().missing(self.settings.needs_file_wall) {
             return Err(SandboxError::Disabled(format!(
                 "this kernel has no {missing}, which holds model-written code"
@@ -122,10 +148,7 @@ impl LocalSandbox {
             // With parallel jobs, a job could see another.
             self.queue.set_limit(1);
         }
-        let zygote = Arc::new(zygote);
-        *running =
-            Some(Running { scratch: Arc::clone(&scratch), zygote: Some(Arc::clone(&zygote)) });
-        Ok(Workplace { scratch, zygote })
+        Ok(zygote)
     }
 
     /// Runs a job without the queue. A job with several files uses a process for each file, in sequence.
@@ -175,9 +198,10 @@ impl LocalSandbox {
         seconds: u32,
     ) -> Result<(JobReport, JobFolder), SandboxError> {
         let limits = ChildLimits { seconds, reads_cgroup: job.work.runs_sql_engine() };
-        let fork = match self.fork_job(limits).await {
+        let sandbox = job.work.sandbox();
+        let fork = match self.fork_job(sandbox, limits).await {
             // The zygote ended between two jobs, and the next attempt starts another.
-            Err(JobError::Zygote(ZygoteError::Ended)) => self.fork_job(limits).await,
+            Err(JobError::Zygote(ZygoteError::Ended)) => self.fork_job(sandbox, limits).await,
             fork => fork,
         };
         let (running, folder) = fork.map_err(SandboxError::from)?;
@@ -193,8 +217,12 @@ impl LocalSandbox {
     }
 
     /// Forks a child that waits for work, and returns the child's folder.
-    async fn fork_job(&self, limits: ChildLimits) -> Result<(RunningJob, JobFolder), JobError> {
-        let Workplace { scratch, zygote } = self.open_workplace().await?;
+    async fn fork_job(
+        &self,
+        sandbox: SandboxKind,
+        limits: ChildLimits,
+    ) -> Result<(RunningJob, JobFolder), JobError> {
+        let Workplace { scratch, zygote } = self.open_workplace(sandbox).await?;
         let (channels, childs) = open_channels()?;
         let own_folder = if zygote.walls().private_root {
             None
@@ -249,7 +277,7 @@ impl Sandbox for LocalSandbox {
     ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
         Box::pin(async {
             // Missing walls of the kernel disable the sandbox, so the check precedes the queue.
-            self.open_workplace().await?;
+            self.open_workplace(job.work.sandbox()).await?;
             let user = (context.session.tenant.clone(), context.session.owner.clone());
             let mut last_place = 0;
             let turn = self.queue.take_turn(&user, |place| {
@@ -279,4 +307,29 @@ async fn run_blocking<T: Send + 'static>(
 ) -> Result<T, SandboxError> {
     let result = tokio::task::spawn_blocking(work).await;
     result.map_err(|error| unavailable(&error))?.map_err(|error| unavailable(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zygote::WallChoice;
+
+    #[tokio::test]
+    async fn sandbox_for_documents_rejects_code_without_starting_python() {
+        let settings = ZygoteSettings {
+            python: PathBuf::from("/none/python"),
+            packages: None,
+            fonts: Vec::new(),
+            needs_file_wall: false,
+            walls: WallChoice::default(),
+        };
+        let scratch = tempfile::TempDir::new().unwrap();
+        let sandbox = LocalSandbox::new(settings, scratch.path().to_owned());
+        let sandbox = sandbox.with_only(SandboxKind::Documents);
+        let error = sandbox.start(SandboxKind::Code).await.unwrap_err();
+        let SandboxError::Disabled(why) = error else { panic!("{error:?}") };
+        assert!(why.starts_with("the sandbox for documents runs no jobs of"), "{why}");
+        let error = sandbox.start(SandboxKind::Documents).await.unwrap_err();
+        assert!(matches!(error, SandboxError::Unready(_)), "{error:?}");
+    }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use djinn_runtime::port::sandbox::SandboxKind;
 use serde::Deserialize;
 use serde_json::json;
 use tempfile::TempDir;
@@ -35,8 +36,8 @@ impl Walls {
         let parent = TempDir::new()?;
         let scratch = Scratch::open(parent.path())?;
         let settings = json!({
-            "programs": [], "fonts": [], "needs_file_wall": false, "max_landlock": u32::MAX,
-            "mount_point": scratch.mount_point(),
+            "sandbox": SandboxKind::Code, "programs": [], "fonts": [], "needs_file_wall": false,
+            "max_landlock": u32::MAX, "mount_point": scratch.mount_point(),
         });
         let mut command = Command::new(python);
         command.args(["-I", "-B"]).arg(scratch.scripts().join("zygote.py"));

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use djinn_runtime::port::sandbox::SandboxKind;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, pidfd_send_signal};
@@ -102,7 +103,7 @@ pub(crate) struct ForkedChild {
 pub(crate) struct ChildLimits {
     /// Maximum duration in seconds.
     pub(crate) seconds: u32,
-    /// True if the child may read the limits of its control group.
+    /// True if the child may read the limits of its control group; ignored in the sandbox for code.
     pub(crate) reads_cgroup: bool,
 }
 
@@ -127,8 +128,10 @@ struct Waiter {
 }
 
 impl Zygote {
-    /// Starts a zygote in `scratch` and waits until the libraries are loaded, which takes seconds.
+    /// Starts the zygote of a sandbox in `scratch` and waits until the libraries are loaded, which takes
+    /// seconds.
     pub(crate) async fn start(
+        sandbox: SandboxKind,
         settings: &ZygoteSettings,
         scratch: &Scratch,
     ) -> Result<Self, ZygoteError> {
@@ -137,6 +140,7 @@ impl Zygote {
         let process = spawn(settings, scratch, other_end)?;
         let mount_point = settings.walls.private_root.then(|| scratch.mount_point());
         let greeting = json!({
+            "sandbox": sandbox,
             "programs": programs.iter().map(|program| STANDARD.encode(program)).collect::<Vec<_>>(),
             "needs_file_wall": settings.needs_file_wall,
             "max_landlock": settings.walls.max_landlock,

@@ -10,7 +10,7 @@ use djinn_local::{prepare_fonts, prepare_python};
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::sandbox::{
     JobContext, JobEnd, JobOutput, Sandbox, SandboxAnswer, SandboxError, SandboxFile, SandboxJob,
-    SandboxWork,
+    SandboxKind, SandboxWork,
 };
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_scripted::{RecordedRequest, Script, ScriptedResponse};
@@ -99,10 +99,7 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     let walls = WallChoice::default();
     let settings = ZygoteSettings { python, packages: None, fonts, needs_file_wall: true, walls };
     let sandbox = LocalSandbox::new(settings, scratch.path().to_owned());
-    let began = Instant::now();
-    sandbox.start().await?;
-    let start = began.elapsed();
-    let memory = zygote_memory_mb()?;
+    let mut figures = measure_zygotes(&sandbox).await?;
     let print = time_blocks(&sandbox, "print(1)").await?;
     let chart = time_blocks(&sandbox, CHART).await?;
     let products = time_blocks(&sandbox, PRODUCTS).await?;
@@ -112,10 +109,7 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     let about = |sample: &Sample| format!("p95 {:.0} ms of {TIMED}", sample.p95());
     let looks = measure_looks(&sandbox).await?;
     let documents = measure_documents(&sandbox).await?;
-    let seconds = |took: Duration| took.as_secs_f64();
-    let about_start =
-        "with numpy, pandas, matplotlib, seaborn and the readers of workbooks".to_owned();
-    let mut figures = vec![
+    figures.extend([
         figure("sandbox warm, `print(1)`, median", 40.0, "ms", print.median(), about(&print)),
         figure(
             "sandbox warm, a group-by and a chart, median",
@@ -131,19 +125,40 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
             products.median() - print.median(),
             "to write and to collect them".to_owned(),
         ),
-        figure("zygote, start", 2.5, "s", seconds(start), about_start),
-        figure(
-            "zygote, memory",
-            150.0,
-            "MB",
-            memory,
-            "resident, before the first block".to_owned(),
-        ),
-        figure("8 charts at once, all", 1.5, "s", seconds(at_once), "wall".to_owned()),
+        figure("8 charts at once, all", 1.5, "s", at_once.as_secs_f64(), "wall".to_owned()),
         looks,
-    ];
+    ]);
     figures.extend(documents);
     Ok(figures)
+}
+
+/// Starts the zygotes of both sandboxes.
+async fn measure_zygotes(sandbox: &LocalSandbox) -> Result<Vec<Figure>> {
+    let start = async |kind| {
+        let began = Instant::now();
+        sandbox.start(kind).await?;
+        anyhow::Ok(began.elapsed().as_secs_f64())
+    };
+    let code = start(SandboxKind::Code).await?;
+    let code_memory = zygotes_memory_mb()?;
+    let documents = start(SandboxKind::Documents).await?;
+    let documents_memory = zygotes_memory_mb()? - code_memory;
+    let about_code =
+        "with numpy, pandas, matplotlib, seaborn and the readers of workbooks".to_owned();
+    let resident = "resident, before the first block".to_owned();
+    let relative = |measured: f64, unit: &str| format!("{measured:.2} {unit}, relative to code");
+    Ok(vec![
+        figure("zygote, start", 2.5, "s", code, about_code),
+        figure("zygote, memory", 150.0, "MB", code_memory, resident),
+        figure("zygote for documents, start", 0.7, "×", documents / code, relative(documents, "s")),
+        figure(
+            "zygote for documents, memory",
+            0.8,
+            "×",
+            documents_memory / code_memory,
+            relative(documents_memory, "MB"),
+        ),
+    ])
 }
 
 async fn time_blocks(sandbox: &LocalSandbox, code: &str) -> Result<Sample> {
@@ -157,9 +172,10 @@ async fn time_blocks(sandbox: &LocalSandbox, code: &str) -> Result<Sample> {
     Ok(sample)
 }
 
-/// Returns the resident memory of the Python process below this process.
-fn zygote_memory_mb() -> Result<f64> {
+/// Returns the resident memory of the zygotes of this process.
+fn zygotes_memory_mb() -> Result<f64> {
     let own = std::process::id().to_string();
+    let mut memory_kb = 0.0;
     for entry in fs::read_dir("/proc")?.flatten() {
         let read_file =
             |name: &str| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
@@ -170,11 +186,10 @@ fn zygote_memory_mb() -> Result<f64> {
             line.split_whitespace().next().map(str::to_owned)
         };
         if command.contains("zygote.py") && value("PPid:").as_deref() == Some(own.as_str()) {
-            let kb: f64 = value("VmRSS:").context("no VmRSS")?.parse()?;
-            return Ok(kb / 1024.0);
+            memory_kb += value("VmRSS:").context("no VmRSS")?.parse::<f64>()?;
         }
     }
-    anyhow::bail!("no zygote is below this process")
+    Ok(memory_kb / 1024.0)
 }
 
 /// A sandbox that returns at once without running any code.

@@ -1,5 +1,5 @@
-//! The sandbox on a laptop: the function's sandbox in this process. Python is installed when a job first
-//! needs Python.
+//! The sandboxes on a laptop: those of the functions, in this process and over one Python, which is installed
+//! when a job first needs it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -112,9 +112,7 @@ impl Installation {
         progress: ReportProgress,
     ) -> Result<LocalSandbox, String> {
         let installation = spawn_blocking(move || self.install(&progress)).await;
-        let sandbox = installation.map_err(|error| error.to_string())??;
-        sandbox.start().await.map_err(|error| error.to_string())?;
-        Ok(sandbox)
+        installation.map_err(|error| error.to_string())?
     }
 
     /// Explains a failure, unless the last attempt failed for the same reason.

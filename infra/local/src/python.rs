@@ -7,12 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use crate::preparation::InstallProgress;
 
-/// The packages, with the hash of each file. Those for questions over tables do not fit into the archive of the
-/// sandbox.
-const REQUIREMENTS: &str = concat!(
-    include_str!("../../sandbox/requirements.txt"),
-    include_str!("../../sandbox/requirements-query.txt")
-);
+/// The packages of both sandboxes, with the hash of each file.
+const REQUIREMENTS: &str = include_str!("../../sandbox/requirements.txt");
 /// The file of the environment that is written last.
 const STAMP: &str = "installed.txt";
 /// The minimum version of Python.

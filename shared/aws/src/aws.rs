@@ -43,11 +43,11 @@ impl Aws {
         LambdaInvoker::new(Arc::clone(&self.clients))
     }
 
-    /// Returns the sandbox, if a sandbox function is configured.
+    /// Returns the sandbox, if sandbox functions are configured.
     #[must_use]
     pub fn sandbox(&self) -> Option<LambdaSandbox> {
-        let function = self.clients.settings.sandbox.clone()?;
-        Some(LambdaSandbox::new(function, self.store()))
+        let functions = self.clients.settings.sandbox.clone()?;
+        Some(LambdaSandbox::new(functions, self.store()))
     }
 
     /// Returns the gateway, if gateway functions are configured.

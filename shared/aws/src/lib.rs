@@ -55,7 +55,7 @@ pub use sandbox::LambdaSandbox;
 pub use secret::AwsSecrets;
 pub use settings::{
     Endpoints, GatewayFunctions, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY,
-    ScheduleSettings, Settings, Timeouts,
+    SandboxFunctions, ScheduleSettings, Settings, Timeouts,
 };
 pub use signature::{SignedRequest, is_signed};
 pub use store::AwsStore;

@@ -1,4 +1,4 @@
-//! The sandbox as a function: small data is sent in the payload, large data through the bucket.
+//! The sandbox as two functions: small data is sent in the payload, large data through the bucket.
 
 mod parcel;
 
@@ -12,10 +12,12 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::sandbox::wire::{AnswerEnvelope, FORMAT, FunctionReply, PackedProduct};
 use djinn_runtime::port::sandbox::{
     JobContext, MAX_JOB_BYTES, MAX_PRODUCT, MAX_PRODUCT_BYTES, Sandbox, SandboxAnswer,
-    SandboxError, SandboxFile, SandboxJob,
+    SandboxError, SandboxFile, SandboxJob, SandboxKind,
 };
 use djinn_runtime::port::tool::BoxFuture;
+use djinn_settings::table::aws::{SANDBOX, SANDBOX_DOCUMENTS};
 
+use crate::settings::SandboxFunctions;
 use crate::store::AwsStore;
 use crate::synchronous::{FunctionJob, is_busy};
 use parcel::Parcel;
@@ -27,16 +29,28 @@ const MAX_STATE: u64 = 64 * 1024 * 1024;
 /// The longest text of an error in a log.
 const MAX_TEXT: usize = 500;
 
-/// A sandbox invoked synchronously, with separate environments for each tenant.
+/// A sandbox whose functions are invoked synchronously, with separate environments for each tenant.
 #[derive(Debug, Clone)]
 pub struct LambdaSandbox {
-    function: String,
+    functions: SandboxFunctions,
     store: AwsStore,
 }
 
 impl LambdaSandbox {
-    pub(crate) fn new(function: String, store: AwsStore) -> Self {
-        Self { function, store }
+    pub(crate) fn new(functions: SandboxFunctions, store: AwsStore) -> Self {
+        Self { functions, store }
+    }
+
+    /// Returns the function for a kind of jobs.
+    fn function(&self, kind: SandboxKind) -> Result<&str, SandboxError> {
+        let function = match kind {
+            SandboxKind::Code => &self.functions.code,
+            SandboxKind::Documents => &self.functions.documents,
+        };
+        function.as_deref().ok_or_else(|| {
+            let setting = variable_of(kind);
+            SandboxError::Disabled(format!("the setting {setting} names no function"))
+        })
     }
 
     async fn answer(
@@ -44,8 +58,10 @@ impl LambdaSandbox {
         context: &JobContext,
         job: SandboxJob,
     ) -> Result<SandboxAnswer, SandboxError> {
+        let kind = job.work.sandbox();
+        self.function(kind)?;
         let mut parcel = Parcel::pack_job(&self.store, context, job).await?;
-        let reply = self.invoke_function(&context.session.tenant, parcel.to_payload()?).await;
+        let reply = self.invoke_function(kind, &context.session.tenant, parcel.to_payload()?).await;
         let reply = match reply {
             Ok(FunctionReply::Stored) => parcel.read_answer(&self.store).await,
             reply => reply,
@@ -63,37 +79,16 @@ impl LambdaSandbox {
 
     async fn invoke_function(
         &self,
+        kind: SandboxKind,
         tenant: &TenantId,
         payload: Vec<u8>,
     ) -> Result<FunctionReply, SandboxError> {
-        let function = self.function.as_str();
+        let function = self.function(kind)?;
         let tenant = Some(tenant);
         let job = FunctionJob { function, tenant, payload, patience: PATIENCE };
         match job.invoke(&self.store.clients).await {
             Ok(output) => parse_output(&output),
-            Err(error) => Err(self.explain_failure(&error)),
-        }
-    }
-
-    fn explain_failure(&self, error: &SdkError<InvokeError>) -> SandboxError {
-        let code = error.code().unwrap_or_default();
-        let detail = DisplayErrorContext(error).to_string();
-        let detail: String = detail.chars().take(MAX_TEXT).collect();
-        tracing::warn!(function = self.function, code, detail, "the sandbox was not invoked");
-        match code {
-            _ if is_busy(error) => unavailable("all sandboxes are at work: try again in a minute"),
-            "AccessDeniedException" | "ResourceNotFoundException" => {
-                let function = &self.function;
-                SandboxError::Disabled(format!(
-                    "the function {function} cannot be invoked: check DJINN_SANDBOX and the policy"
-                ))
-            }
-            _ if matches!(error, SdkError::TimeoutError(_)) => {
-                let seconds = PATIENCE.as_secs();
-                unavailable(&format!("the sandbox did not answer within {seconds} seconds"))
-            }
-            "" => unavailable("the sandbox could not be reached"),
-            code => unavailable(&format!("the sandbox could not be reached: {code}")),
+            Err(error) => Err(explain_failure(kind, function, &error)),
         }
     }
 }
@@ -113,6 +108,40 @@ impl Sandbox for LambdaSandbox {
         job: SandboxJob,
     ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
         Box::pin(self.answer(context, job))
+    }
+}
+
+/// Returns the name of the setting with the function for a kind of jobs.
+fn variable_of(kind: SandboxKind) -> &'static str {
+    match kind {
+        SandboxKind::Code => SANDBOX.name,
+        SandboxKind::Documents => SANDBOX_DOCUMENTS.name,
+    }
+}
+
+fn explain_failure(
+    kind: SandboxKind,
+    function: &str,
+    error: &SdkError<InvokeError>,
+) -> SandboxError {
+    let code = error.code().unwrap_or_default();
+    let detail = DisplayErrorContext(error).to_string();
+    let detail: String = detail.chars().take(MAX_TEXT).collect();
+    tracing::warn!(function, code, detail, "the sandbox was not invoked");
+    match code {
+        _ if is_busy(error) => unavailable("all sandboxes are at work: try again in a minute"),
+        "AccessDeniedException" | "ResourceNotFoundException" => {
+            let setting = variable_of(kind);
+            SandboxError::Disabled(format!(
+                "the function {function} cannot be invoked: check {setting} and the policy"
+            ))
+        }
+        _ if matches!(error, SdkError::TimeoutError(_)) => {
+            let seconds = PATIENCE.as_secs();
+            unavailable(&format!("the sandbox did not answer within {seconds} seconds"))
+        }
+        "" => unavailable("the sandbox could not be reached"),
+        code => unavailable(&format!("the sandbox could not be reached: {code}")),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use djinn_runtime::port::secret::Secret;
 use djinn_settings::table::aws::{
     BUCKET, DYNAMODB_URL, EXECUTOR, GATEWAY_CALL, GATEWAY_FETCH, LAMBDA_URL, OBJECT_DAYS, S3_URL,
-    SANDBOX, SCHEDULE_GROUP, SCHEDULE_ROLE_ARN, STORE_KEY, TABLE_NAME,
+    SANDBOX, SANDBOX_DOCUMENTS, SCHEDULE_GROUP, SCHEDULE_ROLE_ARN, STORE_KEY, TABLE_NAME,
 };
 use djinn_settings::{InvalidSetting, Setting, VarLookup};
 
@@ -25,8 +25,8 @@ pub struct Settings {
     pub bucket: String,
     /// The executor function, by ARN or name (`DJINN_EXECUTOR`). `None` disables invocations.
     pub executor: Option<String>,
-    /// The sandbox function, by ARN or name (`DJINN_SANDBOX`). `None` means no sandbox.
-    pub sandbox: Option<String>,
+    /// The sandbox functions. `None` means no sandbox.
+    pub sandbox: Option<SandboxFunctions>,
     /// The gateway functions. `None` means no gateway.
     pub gateway: Option<GatewayFunctions>,
     /// The schedule group of alarms. `None` means no alarms.
@@ -72,6 +72,24 @@ pub struct GatewayFunctions {
     pub fetch: Option<String>,
     /// The function for search engines (`DJINN_GATEWAY_CALL`). `None` disables searches.
     pub call: Option<String>,
+}
+
+/// The two functions of a sandbox, each by ARN or name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SandboxFunctions {
+    /// The function for model-written code (`DJINN_SANDBOX`). `None` disables code.
+    pub code: Option<String>,
+    /// The function for documents, tables and queries (`DJINN_SANDBOX_DOCUMENTS`). `None` disables these jobs.
+    pub documents: Option<String>,
+}
+
+impl SandboxFunctions {
+    /// Returns the functions named by the variables, or `None` without any.
+    fn from_vars(var: VarLookup<'_>) -> Option<Self> {
+        let code = SANDBOX.find_text(var);
+        let documents = SANDBOX_DOCUMENTS.find_text(var);
+        (code.is_some() || documents.is_some()).then_some(Self { code, documents })
+    }
 }
 
 impl GatewayFunctions {
@@ -162,7 +180,7 @@ impl Settings {
         let object_days: u64 = OBJECT_DAYS.read_number(var)?;
         let object_life = Duration::from_secs(object_days * 24 * 60 * 60);
         let executor = Some(executor);
-        let sandbox = SANDBOX.find_text(var);
+        let sandbox = SandboxFunctions::from_vars(var);
         let gateway = GatewayFunctions::from_vars(var);
         Ok(Self { executor, sandbox, gateway, schedules, object_life, endpoints, ..defaults })
     }

@@ -286,9 +286,6 @@ impl<F: Files + Send + Sync> TypedTool for QueryTool<F> {
         let accepted = queries.iter().zip(&confirmed).filter(|(_, is_confirmed)| **is_confirmed);
         let accepted = accepted.map(|(query, _)| query.sql.clone()).collect();
         let (value, answer) = self.run_queries(context, &state, queries, accepted).await?;
-        if !value.problem.is_empty() {
-            return Err(self.explain(language, &value.problem));
-        }
         let mut results = Vec::new();
         for (result, is_confirmed) in value.results.into_iter().zip(confirmed) {
             results.push(JudgedResult::judge(context, result, is_confirmed).await);

@@ -1,4 +1,4 @@
-//! The sandbox as a function of its own: the built program in a simulated Lambda, reached as the executor would.
+//! The sandbox as two functions: the built program in a simulated Lambda, reached as the executor would.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,6 +13,7 @@ use djinn_local::{Backing, BackingOptions, Djinn};
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::{Files as _, NewFile};
 use djinn_runtime::port::tool::ToolContext;
+use djinn_settings::table::aws::{SANDBOX, SANDBOX_DOCUMENTS};
 use djinn_testkit::lambdasim::{Function, Lambda};
 use djinn_wiring::{LambdaWorld, Variables, build_lambda_world};
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use tempfile::TempDir;
 
 use super::find_python;
 
-/// A deployment whose sandbox is a function, as the executor sees it.
+/// A deployment whose sandbox is two functions, as the executor sees it.
 struct Deployment {
     lambda: Lambda,
     world: LambdaWorld,
@@ -33,21 +34,29 @@ impl Deployment {
     async fn start() -> Self {
         let scratch = TempDir::new().unwrap();
         let lambda = Lambda::start().await.unwrap();
-        lambda.deploy(Function {
-            name: "sandbox".to_owned(),
-            binary: write_wrapped_command(scratch.path()),
-            // What no code may see; what Lambda gives to every function is like it.
-            variables: vec![("AWS_SECRET_ACCESS_KEY".to_owned(), "canary".to_owned())],
-            timeout: Duration::from_secs(60),
-            concurrency: 1,
-            copies: 1,
-            log: None,
-        });
+        let binary = write_wrapped_command(scratch.path());
+        for handler in ["code", "documents"] {
+            lambda.deploy(Function {
+                name: handler.to_owned(),
+                binary: binary.clone(),
+                variables: vec![
+                    ("_HANDLER".to_owned(), handler.to_owned()),
+                    // What no code may see; what Lambda gives to every function is like it.
+                    ("AWS_SECRET_ACCESS_KEY".to_owned(), "canary".to_owned()),
+                ],
+                timeout: Duration::from_secs(60),
+                concurrency: 1,
+                copies: 1,
+                log: None,
+            });
+        }
         let backing = Backing::start(BackingOptions::new(lambda.url())).await.unwrap();
         let variables = backing.variables();
         let variables: Variables = Arc::new(move |name| {
-            if djinn_settings::table::aws::SANDBOX.name == name {
-                Some("sandbox".to_owned())
+            if SANDBOX.name == name {
+                Some("code".to_owned())
+            } else if SANDBOX_DOCUMENTS.name == name {
+                Some("documents".to_owned())
             } else {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, v)| v.clone())
             }
@@ -75,6 +84,11 @@ impl Deployment {
 
     /// What the tool `python` answers to a block that is given these files.
     async fn run_code(&self, code: &str, files: &[&str]) -> ToolOutput {
+        self.run_tool("python", json!({ "code": code }), files).await
+    }
+
+    /// What a tool answers that is given these files.
+    async fn run_tool(&self, tool: &str, arguments: Value, files: &[&str]) -> ToolOutput {
         let session = SessionName::new("s").unwrap();
         let SessionKey { tenant, owner, .. } = &self.session;
         let context = ToolContext {
@@ -94,13 +108,12 @@ impl Deployment {
             mask_pii: false,
             progress: Default::default(),
         };
-        let arguments = json!({ "code": code });
         let Value::Object(arguments) = arguments else { unreachable!() };
-        let tool = self.world.tools.find_tool("python").unwrap();
+        let tool = self.world.tools.find_tool(tool).unwrap();
         tool.run(&context, &arguments).await.unwrap()
     }
 
-    /// What the function was invoked with, in order.
+    /// What the functions were invoked with, in order.
     fn payloads(&self) -> Vec<Value> {
         self.lambda.invocations().into_iter().map(|invocation| invocation.payload).collect()
     }
@@ -176,4 +189,18 @@ async fn code_sees_nothing_of_the_function_that_runs_it() {
     let output = deployment.run_code(code, &[]).await;
     assert!(output.text.contains("hidden"), "{}", output.text);
     assert!(!output.text.contains("canary"), "{}", output.text);
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn tables_are_read_by_the_function_without_code() {
+    let deployment = Deployment::start().await;
+    deployment.write_file("sales.csv", b"region,sales\nnorth,3\nsouth,4\n").await;
+    let output = deployment.run_tool("find_tables", json!({"task": "sales"}), &["sales.csv"]).await;
+    assert!(output.text.contains("region"), "{}", output.text);
+    let output = deployment.run_code("print(1)", &[]).await;
+    assert!(output.text.contains('1'), "{}", output.text);
+    let invocations = deployment.lambda.invocations();
+    let functions: Vec<_> = invocations.iter().map(|one| one.function.as_str()).collect();
+    assert_eq!(functions, ["documents", "code"]);
 }

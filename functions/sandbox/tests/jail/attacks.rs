@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use djinn_runtime::port::sandbox::SandboxKind;
 use sandbox::{WallChoice, Walls};
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -74,7 +75,7 @@ async fn run_all(sandbox: &TestSandbox, attacks: &[Attack]) -> Vec<(String, Stri
 /// Makes attacks behind the walls of this choice, and compares those that get through with those that should.
 async fn attack_behind(choice: WallChoice, attacks: &[Attack]) {
     let sandbox = start_with(&python(), choice);
-    let walls = sandbox.sandbox.start().await.unwrap();
+    let walls = sandbox.sandbox.start(SandboxKind::Code).await.unwrap();
     let through = run_all(&sandbox, attacks).await;
     let names: Vec<_> = through.iter().map(|(name, _)| name.as_str()).collect();
     let Walls { landlock, private_root, own_user, .. } = &walls;
@@ -115,7 +116,8 @@ async fn without_a_private_root_landlock_stops_all_but_what_it_knows_nothing_of(
     let all = attacks();
     let choice = WallChoice { private_root: false, ..WallChoice::default() };
     attack_behind(choice, &all).await;
-    let newest = start_with(&python(), choice).sandbox.start().await.unwrap().landlock;
+    let sandbox = start_with(&python(), choice).sandbox;
+    let newest = sandbox.start(SandboxKind::Code).await.unwrap().landlock;
     // Only these depend on its version.
     let dependent: Vec<_> =
         all.iter().filter(|attack| !attack.stopped_by.is_empty()).cloned().collect();

@@ -120,7 +120,8 @@ def is_listener(descriptor):
 
 def main():
     given = json.load(sys.stdin)
-    job_kinds.load_libraries(sys.argv[2:])
+    for sandbox in (job_kinds.CODE, job_kinds.DOCUMENTS):
+        job_kinds.load_libraries(sandbox, sys.argv[2:])
     answers = os.dup2(1, 100)
     nothing = os.open("/dev/null", os.O_RDWR)
     os.dup2(nothing, 1)

@@ -55,7 +55,7 @@ def main(folder, fonts):
     from order import faults_of_order
     from render import render
 
-    job_kinds.load_libraries(fonts)
+    job_kinds.load_libraries(job_kinds.DOCUMENTS, fonts)
     os.makedirs(folder, exist_ok=True)
     os.chdir(folder)
     faults = []

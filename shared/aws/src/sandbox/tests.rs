@@ -17,7 +17,10 @@ const ANSWER: &str = r#"{"answer": {
 }}"#;
 
 fn sandbox_over(settings: Settings, http: &Replay) -> LambdaSandbox {
-    LambdaSandbox::new("sandbox".to_owned(), AwsStore::new(clients_over(settings, http.clone())))
+    let code = Some("sandbox".to_owned());
+    let documents = Some("documents".to_owned());
+    let store = AwsStore::new(clients_over(settings, http.clone()));
+    LambdaSandbox::new(SandboxFunctions { code, documents }, store)
 }
 
 fn look(content: &[u8]) -> SandboxJob {
@@ -51,6 +54,30 @@ async fn a_job_is_a_synchronous_invocation_in_the_tenants_own_environment() {
     let EnvelopeContent::Packed(packed) = &sent.files[0].content else { panic!("{sent:?}") };
     assert_eq!(packed.unpack(100).unwrap(), b"a,b\n1,2\n");
     assert_eq!((sent.store, sent.put_answer), (None, None));
+}
+
+#[tokio::test]
+async fn each_kind_of_jobs_has_a_function_or_a_reason() {
+    let http = replay_of(&[(200, ANSWER)]);
+    let context = JobContext::new(&sample::session());
+    let name = FileName::new("a.csv").unwrap();
+    let extract = || SandboxJob {
+        work: SandboxWork::Extract {
+            name: name.clone(),
+            offset: 0,
+            limit: 9,
+            language: Language::En,
+        },
+        ..look(b"a")
+    };
+    let mut sandbox = sandbox_over(Settings::new("t", "b"), &http);
+    sandbox.run_job(&context, extract()).await.unwrap();
+    let request = http.take_requests().remove(0);
+    assert!(request.uri().ends_with("/functions/documents/invocations"), "{}", request.uri());
+    sandbox.functions.documents = None;
+    let why = "the setting DJINN_SANDBOX_DOCUMENTS names no function";
+    let missing = sandbox.run_job(&context, extract()).await;
+    assert_eq!(missing, Err(SandboxError::Disabled(why.to_owned())));
 }
 
 #[tokio::test]

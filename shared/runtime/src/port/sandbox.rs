@@ -2,6 +2,7 @@
 
 pub mod wire;
 
+mod kind;
 pub mod table;
 mod value;
 
@@ -16,6 +17,7 @@ use djinn_core::time_zone::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::kind::SandboxKind;
 use self::table::{QueryTable, QueryText, TableRule};
 pub use self::value::{BlockError, BlockValue, ExtractValue, LookValue, RenderValue, ScaleValue};
 use super::SessionKey;
@@ -187,21 +189,6 @@ pub enum SandboxWork {
         #[serde(default)]
         time_zone: TimeZone,
     },
-}
-
-impl SandboxWork {
-    /// Returns true if the work runs DuckDB, which reads the limits of its control group.
-    #[must_use]
-    pub fn runs_sql_engine(&self) -> bool {
-        match self {
-            Self::ReadTables { .. } | Self::Query { .. } => true,
-            Self::Python { .. }
-            | Self::Look { .. }
-            | Self::Extract { .. }
-            | Self::Render { .. }
-            | Self::Scale { .. } => false,
-        }
-    }
 }
 
 /// The format of a rendered document.

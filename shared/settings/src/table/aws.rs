@@ -19,8 +19,12 @@ settings_table! {
     EXECUTOR = Setting::form("DJINN_EXECUTOR", "the ARN of the function that continues runs")
         .mark_required().with_stack_value();
 
-    /// The function for model-written code and for reading documents; see docs/sandbox.md.
+    /// The function for model-written code; see docs/sandbox.md.
     SANDBOX = Setting::form("DJINN_SANDBOX", "the name or the ARN of a function")
+        .with_stack_value();
+
+    /// The function for reading and creating documents, for tables and for queries.
+    SANDBOX_DOCUMENTS = Setting::form("DJINN_SANDBOX_DOCUMENTS", "the name or the ARN of a function")
         .with_stack_value();
 
     /// The function for reading web pages; see docs/web.md. Has no secrets.

@@ -14,7 +14,7 @@ pub struct TablesValue {
     /// Facts about the file that a reader must know.
     pub notes: Vec<TableNote>,
     /// The reason for missing tables: `too_large`, `too_many_columns`, `too_slow`, `encrypted`, `broken`,
-    /// `no_document`, `no_table`, `no_text`, `not_installed` or `broken_rule`; empty if there are tables.
+    /// `no_document`, `no_table`, `no_text` or `broken_rule`; empty if there are tables.
     pub problem: String,
     /// The problem with a rule, for operators.
     pub detail: String,
@@ -142,8 +142,6 @@ pub struct QueryText {
 pub struct QueryValue {
     /// A result for each query, in the same order.
     pub results: Vec<SqlResult>,
-    /// The reason for missing results, `not_installed`, or empty.
-    pub problem: String,
 }
 
 /// The result of a query: an error, or rows with their columns.
