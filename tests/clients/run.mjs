@@ -1,5 +1,5 @@
 // Unmodified clients of other protocols against `cargo dev`: `node run.mjs`. The stories of OpenAI's SDKs run in Node.js
-// and in Python, those of the AI SDK with each of its transports, that of its page in Chromium, and those of MCP and
+// and in Python, for both of its APIs, those of the AI SDK with each of its transports, that of its page in Chromium, and those of MCP and
 // AG-UI with each of their clients.
 
 import { execFile } from "node:child_process";
@@ -9,6 +9,7 @@ import { stories as aiSdkStories } from "./ai_sdk.mjs";
 import { chatInBrowser } from "./browser.mjs";
 import { clients as mcpClients, death as mcpDeath, stories as mcpStories } from "./mcp.mjs";
 import { stories as openaiStories } from "./openai.mjs";
+import { death as responsesDeath, stories as responsesStories } from "./responses.mjs";
 import { Gate, ScriptedModel } from "../../web/stories/model.mjs";
 import { System } from "../../web/stories/system.mjs";
 
@@ -41,6 +42,18 @@ for (const [name, { script, run }] of Object.entries(openaiStories)) {
   script(model);
   const python = new URL("openai_stories.py", import.meta.url).pathname;
   await check("openai, Python", name, () => promisify(execFile)(PYTHON, [python, baseURL, name], { timeout: 60_000 }));
+}
+for (const [name, { script, run }] of Object.entries(responsesStories)) {
+  const gate = new Gate();
+  script(model, gate);
+  await check("responses, Node.js", name, () => run(baseURL, gate));
+  gate.open();
+  const opened = new Gate();
+  script(model, opened);
+  if (name !== "cancel") opened.open();
+  const python = new URL("responses_stories.py", import.meta.url).pathname;
+  await check("responses, Python", name, () => promisify(execFile)(PYTHON, [python, baseURL, name], { timeout: 60_000 }));
+  opened.open();
 }
 for (const [name, { script, run }] of Object.entries(aiSdkStories)) {
   for (const transport of ["default", "reconnecting"]) {
@@ -77,6 +90,9 @@ for (const [name, { script, run }] of Object.entries(agUiStories)) {
 const agUiGate = new Gate();
 agUiDeath.script(model, agUiGate);
 await check("AG-UI, both", "death", () => agUiDeath.run(system.url, agUiGate, system));
+const responsesGate = new Gate();
+responsesDeath.script(model, responsesGate);
+await check("responses, Node.js", "death", () => responsesDeath.run(baseURL, responsesGate, system));
 const gate = new Gate();
 mcpDeath.script(model, gate);
 await check("MCP, client 2, auto", "death", () => mcpDeath.run(system.url, mcpClients["client 2, auto"], gate, system));

@@ -80,6 +80,7 @@ mod refused;
 mod repeats;
 mod report;
 mod responses;
+mod responses_api;
 mod restart;
 mod review;
 mod router;

@@ -18,7 +18,7 @@ use crate::world::{
 /// The routes, and what becomes of a response by each. A column is a kind of request, in the order of [`Kind::ALL`].
 /// `+`: the response counts; `!`: the route returns `session_busy`; `-`: the route offers no such response, and the
 /// request stays open.
-const TABLE: [(Route, &str); 26] = [
+const TABLE: [(Route, &str); 33] = [
     (Route::Native, "++++++"),
     (Route::NativeSkip, "++++++"),
     (Route::Question(Words::Response), "++++++"),
@@ -41,6 +41,13 @@ const TABLE: [(Route, &str); 26] = [
     (Route::AiApproval, "++----"),
     (Route::AiMessage(Words::Response), "++++++"),
     (Route::AiMessage(Words::Continue), "---++-"),
+    (Route::AgUiInterrupt, "++++++"),
+    (Route::AgUiMessage(Words::Response), "++++++"),
+    (Route::AgUiMessage(Words::Continue), "---++-"),
+    (Route::ResponsesSession(Words::Response), "++++++"),
+    (Route::ResponsesSession(Words::Continue), "---++-"),
+    (Route::ResponsesPrevious(Words::Response), "++++++"),
+    (Route::ResponsesPrevious(Words::Continue), "---++-"),
     (Route::McpSay(Words::Response), "!!!!!+"),
     (Route::McpSay(Words::Continue), "!!!!!+"),
     (Route::McpAsk(Words::Response), "!!!!!!"),
@@ -98,6 +105,14 @@ enum Route {
     AiApproval,
     /// A message of the AI SDK's chat.
     AiMessage(Words),
+    /// An interrupt of AG-UI.
+    AgUiInterrupt,
+    /// A message in a thread of AG-UI.
+    AgUiMessage(Words),
+    /// The Responses API with a session.
+    ResponsesSession(Words),
+    /// The Responses API with the run as the response before.
+    ResponsesPrevious(Words),
     /// The MCP tool `say`.
     McpSay(Words),
     /// The MCP tool `ask`.
@@ -265,6 +280,29 @@ impl Route {
             Self::AiMessage(words) => {
                 let messages = [user("m1", question), user("m2", text(words))];
                 ("/ai/chat".to_owned(), json!({"id": session, "messages": messages}))
+            }
+            Self::AgUiInterrupt => {
+                let payload = json!({"answer": text(Words::Response)});
+                let id = format!("{run}:0:{request}");
+                let entry = json!({"interruptId": id, "status": "resolved", "payload": payload});
+                let messages = [user("m1", question)];
+                let body = json!({
+                    "threadId": session, "runId": "r2", "messages": messages, "resume": [entry],
+                });
+                ("/agui".to_owned(), body)
+            }
+            Self::AgUiMessage(words) => {
+                let messages = [user("m1", question), user("m2", text(words))];
+                let body = json!({"threadId": session, "runId": "r2", "messages": messages});
+                ("/agui".to_owned(), body)
+            }
+            Self::ResponsesSession(words) => {
+                let body = json!({"input": text(words), "conversation": {"id": session}});
+                ("/v1/responses".to_owned(), body)
+            }
+            Self::ResponsesPrevious(words) => {
+                let body = json!({"input": text(words), "previous_response_id": run});
+                ("/v1/responses".to_owned(), body)
             }
             Self::McpSay(words) => call("say", json!({"run": run, "text": text(words)})),
             Self::McpAsk(words) => {

@@ -14,7 +14,11 @@ use crate::world::{
 };
 
 /// Both processes keep their data there.
-fn options(dir: &std::path::Path, model: &ScriptedModel, continue_runs: bool) -> SystemOptions {
+pub(crate) fn options(
+    dir: &std::path::Path,
+    model: &ScriptedModel,
+    continue_runs: bool,
+) -> SystemOptions {
     let base_url = model.base_url();
     SystemOptions {
         dir: Some(dir.to_owned()),

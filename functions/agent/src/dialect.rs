@@ -45,8 +45,8 @@ enum Dialect {
     Page,
     /// The responses to human requests; the client reads `success`.
     Feedback,
-    /// Chat Completions: an object `error`.
-    ChatCompletions,
+    /// OpenAI's APIs: an object `error`.
+    OpenAi,
     /// Clients of the AI SDK and of AG-UI, which show the body as it is.
     Sentence,
     /// The MCP server: an error of JSON-RPC. The id of the request is not known.
@@ -64,8 +64,8 @@ impl Dialect {
             Self::Page
         } else if is_below("/api/feedback/") {
             Self::Feedback
-        } else if is_below("/v1/chat/") || path == "/v1/models" {
-            Self::ChatCompletions
+        } else if ["/v1/chat/", "/v1/responses"].into_iter().any(is_below) || path == "/v1/models" {
+            Self::OpenAi
         } else if is_below("/ai/") || path == "/agui" {
             Self::Sentence
         } else if path == "/mcp" {
@@ -96,9 +96,7 @@ impl Dialect {
                 to_json(&PageErrorBody { error: error(), msg: failure.sentence(language) })
             }
             Self::Feedback => to_json(&FeedbackErrorBody { error: error(), success: false }),
-            Self::ChatCompletions => {
-                to_json(&ChatErrorBody::new(&error(), refusal.status().as_u16()))
-            }
+            Self::OpenAi => to_json(&ChatErrorBody::new(&error(), refusal.status().as_u16())),
             Self::Sentence => ("text/plain; charset=utf-8", failure.sentence(language)),
             Self::Mcp => {
                 let kind = match failure.code {
@@ -133,7 +131,7 @@ pub(crate) async fn render_error<P: Ports>(
     let now_ms = agent.ports.clock().now_ms();
     let request = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());
     let (kind, body) = dialect.error_body(refusal, request.unwrap_or_default(), language, now_ms);
-    let is_final = dialect == Dialect::ChatCompletions && !refusal.body(language).retryable;
+    let is_final = dialect == Dialect::OpenAi && !refusal.body(language).retryable;
     let words = [Some(refusal.failure.code.as_str()), refusal.field()];
     let words = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let words = HeaderValue::from_str(&words).ok().filter(|_| dialect == Dialect::Sentence);

@@ -27,6 +27,7 @@ mod mode_choice;
 mod origin;
 mod page;
 mod path;
+mod projections;
 mod query;
 mod reply;
 mod response_parser;
@@ -192,6 +193,9 @@ fn authenticated_routes<P: AgentPorts>() -> Router<SharedAgent<P>> {
         .route("/AutoAgent", post(route::auto_agent::<P>))
         .route(route::QUERY_AGENT, post(route::query_agent::<P>))
         .route("/v1/chat/completions", post(route::complete_chat::<P>))
+        .route("/v1/responses", post(route::create_response::<P>))
+        .route("/v1/responses/{run}", get(route::show_response::<P>))
+        .route("/v1/responses/{run}/cancel", post(route::cancel_response::<P>))
         .route("/v1/models", get(route::list_chat_models::<P>))
         .route("/ai/chat", post(route::answer_ai_chat::<P>))
         .route("/ai/chat/{chat}/stream", get(route::resume_ai_chat::<P>))

@@ -19,6 +19,7 @@ pub(crate) use ask::ai_sdk::{answer_ai_chat, resume_ai_chat};
 pub(crate) use ask::chat_completions::{complete_chat, list_chat_models};
 pub(crate) use ask::data_question::{ASK_DATA, ask_data};
 pub(crate) use ask::mcp::{serve_mcp, show_resource};
+pub(crate) use ask::responses_api::{cancel_response, create_response, show_response};
 pub(crate) use ask::{auto_agent, query_agent, start_run};
 pub(crate) use data::{list_models, preview_data};
 pub(crate) use file::{add_file, download_file, list_files, preview_file};

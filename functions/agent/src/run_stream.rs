@@ -14,16 +14,8 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionName};
 use djinn_core::journal::Record;
-use djinn_protocol::ag_ui::AgUi;
-use djinn_protocol::ai_sdk::AiSdk;
-use djinn_protocol::chat_completions::ChatCompletions;
-use djinn_protocol::connection::{Connection, Projection};
+use djinn_protocol::connection::Connection;
 use djinn_protocol::cursor::Cursor;
-use djinn_protocol::joyagent::{JoyAgent, ToolSchemas, Translator};
-use djinn_protocol::joyagent_data::JoyAgentData;
-use djinn_protocol::joyagent_ui::JoyAgentUi;
-use djinn_protocol::mcp::Mcp;
-use djinn_protocol::native::NativeProjection;
 use djinn_runtime::client::{ClientBody, ClientStream, HandOverSignal};
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
@@ -32,7 +24,7 @@ use djinn_runtime::port::{RunKey, SessionKey};
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{
     AccessLevel, LeasedRun, LoadedRun, ReplayFrom, ServeContext, StartResult,
-    invalid_cursor_failure, replay_run, serve_client, start_streaming, store_failure, tool_schema,
+    invalid_cursor_failure, replay_run, serve_client, start_streaming, store_failure,
 };
 use djinn_runtime::world::Ports;
 use serde_json::Value;
@@ -41,7 +33,7 @@ use crate::agent::{Agent, AgentPorts, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
 use crate::detached_run::start_detached;
 use crate::mcp_waits::{McpWait, begin_wait};
-use crate::mcp_words::describe_state;
+use crate::projections::{StreamPlace, build_projection};
 use crate::session_links::{RespondableRun, session_links};
 use crate::slots::{StreamSlot, StreamSlots};
 pub(crate) use crate::stream_protocol::StreamProtocol;
@@ -247,7 +239,6 @@ async fn serve_stream<P: Ports>(
 ) -> Result<ResponseStream, ApiError> {
     let RunSubscription { key, session, session_name, request, protocol, previews, viewer } =
         subscription;
-    let language = agent.settings.run.language;
     let media_type = protocol.media_type();
     let first_record = begin.first_record();
     let (max_wait, call) = (protocol.max_wait(), protocol.call_id());
@@ -256,35 +247,9 @@ async fn serve_stream<P: Ports>(
     let asking = (viewer == AccessLevel::Asker).then_some(RespondableRun { run: &key, is_new });
     let public_session = session_name.to_string();
     let links = session_links(agent, parts, &session, session_name, asking).await;
-    let translator = || {
-        let ports = agent.ports.clone();
-        let schemas = ToolSchemas::new(move |tool, language| tool_schema(&ports, tool, language));
-        Translator::new(key.run.clone(), request.clone(), links.clone(), language)
-            .with_schemas(schemas)
-    };
-    let projection: Box<dyn Projection> = match protocol {
-        StreamProtocol::Native if viewer == AccessLevel::Guest => {
-            Box::new(NativeProjection::new(links).without_names())
-        }
-        StreamProtocol::Native => Box::new(NativeProjection::new(links)),
-        StreamProtocol::ChatCompletions(options) => {
-            Box::new(ChatCompletions::new(key.run.clone(), options, links, language))
-        }
-        StreamProtocol::AiSdk(stream) => {
-            let options = stream.into_options(&key.run, first_record);
-            Box::new(AiSdk::new(key.run.clone(), options, links, language))
-        }
-        StreamProtocol::AgUi(options) => {
-            Box::new(AgUi::new(key.run.clone(), options.with_join(!is_new), links, language))
-        }
-        StreamProtocol::Mcp(call, _) => {
-            let words = describe_state(agent);
-            Box::new(Mcp::new(call, key.run.clone(), public_session, links, words, language))
-        }
-        StreamProtocol::JoyAgentData => Box::new(JoyAgentData::new(key.run.clone(), language)),
-        StreamProtocol::JoyAgent => Box::new(JoyAgent::new(translator())),
-        StreamProtocol::JoyAgentUi => Box::new(JoyAgentUi::new(translator())),
-    };
+    let place =
+        StreamPlace { run: &key.run, request: &request, public_session, first_record, is_new };
+    let projection = build_projection(agent, protocol, place, viewer, links);
     let connection = Connection::new(key.run.clone(), projection, previews);
     let now_ms = agent.ports.clock().now_ms();
     let settings = agent.ports.settings();

@@ -7,9 +7,18 @@ use djinn_core::id::RunId;
 use djinn_protocol::ag_ui::AgUiOptions;
 use djinn_protocol::chat_completions::{ChatForm, ChatOptions};
 use djinn_protocol::mcp::McpServerCall;
+use djinn_protocol::responses_api::{ResponsesApiForm, ResponsesApiOptions};
 use serde_json::Value;
 
 use crate::ai_stream::AiStream;
+
+/// A response of the Responses API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ResponsesStream {
+    pub(crate) options: ResponsesApiOptions,
+    /// The longest time of a response to a run that is driven elsewhere.
+    pub(crate) wait: Option<Duration>,
+}
 
 /// The client's protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +35,8 @@ pub(crate) enum StreamProtocol {
     AiSdk(AiStream),
     /// The events of AG-UI.
     AgUi(AgUiOptions),
+    /// The events or the document of the Responses API.
+    Responses(ResponsesStream),
     /// The events of JoyAgent's data page, as sent by `POST /data/chatQuery`.
     JoyAgentData,
     /// The call of a tool of the MCP server, with the longest wait for its result.
@@ -39,7 +50,9 @@ impl StreamProtocol {
         match self {
             // The page shows the request once more, with its form.
             Self::JoyAgent | Self::JoyAgentUi => Some(n),
-            Self::ChatCompletions(_) | Self::AiSdk(_) | Self::AgUi(_) => Some(n.saturating_add(1)),
+            Self::ChatCompletions(_) | Self::AiSdk(_) | Self::AgUi(_) | Self::Responses(_) => {
+                Some(n.saturating_add(1))
+            }
             Self::Native | Self::JoyAgentData | Self::Mcp(..) => None,
         }
     }
@@ -49,6 +62,7 @@ impl StreamProtocol {
     pub(crate) fn max_wait(&self) -> Option<Duration> {
         match self {
             Self::Mcp(_, wait) => Some(*wait),
+            Self::Responses(stream) => stream.wait,
             Self::JoyAgent
             | Self::JoyAgentUi
             | Self::Native
@@ -69,6 +83,11 @@ impl StreamProtocol {
         match self {
             Self::ChatCompletions(ChatOptions { form: ChatForm::Document, .. })
             | Self::Mcp(McpServerCall { is_stream: false, .. }, _) => "application/json",
+            Self::Responses(ResponsesStream { options, .. })
+                if options.form == ResponsesApiForm::Document =>
+            {
+                "application/json"
+            }
             Self::JoyAgent
             | Self::JoyAgentUi
             | Self::Native
@@ -76,6 +95,7 @@ impl StreamProtocol {
             | Self::AgUi(_)
             | Self::JoyAgentData
             | Self::Mcp(..)
+            | Self::Responses(_)
             | Self::ChatCompletions(_) => "text/event-stream; charset=utf-8",
         }
     }
@@ -90,6 +110,7 @@ impl StreamProtocol {
             | Self::AgUi(_)
             | Self::JoyAgentData
             | Self::Mcp(..)
+            | Self::Responses(_)
             | Self::ChatCompletions(_) => HeaderMap::new(),
         }
     }

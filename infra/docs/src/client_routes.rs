@@ -24,22 +24,6 @@ pub(crate) fn list_client_operations() -> Vec<Operation> {
         .last_event_header()
         .errors(QUESTION),
         post(
-            "/v1/chat/completions",
-            "completeChat",
-            "Asks a question in the form of OpenAI's Chat Completions, with `stream` in chunks. An error has an object \
-             `error`.",
-        )
-        .body::<ChatCompletionsRequest>()
-        .stream()
-        .json::<ChatCompletionBody<'_>>(200, "The answer, without `stream`.")
-        .errors(QUESTION),
-        get(
-            "/v1/models",
-            "listChatModels",
-            "Lists the modes that need only a question, in the form of OpenAI's models.",
-        )
-        .json::<ChatModelListBody>(200, "The modes, the default mode first."),
-        post(
             "/ai/chat",
             "answerAiChat",
             "Answers a question of the AI SDK's `useChat`, or takes the responses to its approvals. Streams UI message \
@@ -94,8 +78,55 @@ pub(crate) fn list_client_operations() -> Vec<Operation> {
         .without_caller()
         .json::<ProtectedResourceBody<'_>>(200, "The issuer."),
     ];
+    operations.extend(list_openai_operations());
     operations.extend(list_data_operations());
     operations
+}
+
+/// Returns the operations of OpenAI's APIs.
+fn list_openai_operations() -> Vec<Operation> {
+    vec![
+        post(
+            "/v1/chat/completions",
+            "completeChat",
+            "Asks a question in the form of OpenAI's Chat Completions, with `stream` in chunks. An error has an object \
+             `error`.",
+        )
+        .body::<ChatCompletionsRequest>()
+        .stream()
+        .json::<ChatCompletionBody<'_>>(200, "The answer, without `stream`.")
+        .errors(QUESTION),
+        post(
+            "/v1/responses",
+            "createResponse",
+            "Asks a question in the form of OpenAI's Responses API, with `stream` in events. An error has an object `error`.",
+        )
+        .body::<ResponsesRequest>()
+        .stream()
+        .json::<ResponseObjectBody<'_>>(200, "The response, without `stream`.")
+        .errors(QUESTION)
+        .errors(&[RunNotFound, AskerOnly, ShareEnded]),
+        get(
+            "/v1/responses/{run}",
+            "showResponse",
+            "Returns a run as a response, or with `stream` its events after a place.",
+        )
+        .query::<ResponsesQuery>()
+        .stream()
+        .json::<ResponseObjectBody<'_>>(200, "The response so far, without `stream`.")
+        .errors(OWN_RUN)
+        .errors(&[BadCursor, TooManyStreams, TooManyUserStreams]),
+        post("/v1/responses/{run}/cancel", "cancelResponse", "Stops a run, and returns its response.")
+            .json::<ResponseObjectBody<'_>>(200, "The response, `cancelled` unless it had ended.")
+            .errors(OWN_RUN)
+            .errors(&[TooManyStreams, TooManyUserStreams]),
+        get(
+            "/v1/models",
+            "listChatModels",
+            "Lists the modes that need only a question, in the form of OpenAI's models.",
+        )
+        .json::<ChatModelListBody>(200, "The modes, the default mode first."),
+    ]
 }
 
 /// Returns the operations of JoyAgent's data page.

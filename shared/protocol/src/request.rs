@@ -13,6 +13,7 @@ mod joyagent;
 mod key;
 mod mcp;
 mod query;
+mod responses_api;
 mod run;
 mod session;
 mod value;
@@ -40,6 +41,10 @@ pub use mcp::{
     McpAskArguments, McpLookArguments, McpMessageRequest, McpSayArguments, McpStopArguments,
 };
 pub use query::{AiStreamQuery, FollowQuery, NoParameters, PageQuery, RunListQuery};
+pub use responses_api::{
+    ResponsesContent, ResponsesConversation, ResponsesInput, ResponsesItem, ResponsesPart,
+    ResponsesQuery, ResponsesRequest, ResponsesTextRequest,
+};
 pub use run::{
     MessageRequest, PlanRequest, ReviewRequest, ReviewerRequest, RunRequest, StepRequest,
 };

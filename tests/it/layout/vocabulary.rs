@@ -45,7 +45,11 @@ const TERMS: &[Term] = &[
     Term {
         what: "a word of the Responses API",
         is: |word| has_any(word, &RESPONSES_API),
-        home: &["shared/protocol/src/responses_api", "shared/model/"],
+        home: &[
+            "shared/protocol/src/responses_api",
+            "functions/agent/src/route/ask/responses_api.rs",
+            "shared/model/",
+        ],
     },
     Term { what: "a word of AG-UI", is: is_ag_ui, home: &["shared/protocol/src/ag_ui"] },
 ];

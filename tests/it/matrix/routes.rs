@@ -73,6 +73,19 @@ pub(super) const ROUTES: &[Route] = &[
             case(&["run"], "/runs/{own}/events?after={id}:0", Sent::Nothing, 400),
         ],
     ),
+    (
+        "GET",
+        "/v1/responses/{run}",
+        &[
+            case(LABELS, "/v1/responses/{id}", Sent::Nothing, 404),
+            case(&["run"], "/v1/responses/{id}?stream=true&starting_after=0", Sent::Nothing, 404),
+        ],
+    ),
+    (
+        "POST",
+        "/v1/responses/{run}/cancel",
+        &[case(LABELS, "/v1/responses/{id}/cancel", Sent::Nothing, 404)],
+    ),
     ("GET", "/runs/{run}/audit", &[case(LABELS, "/runs/{id}/audit", Sent::Nothing, 404)]),
     (
         "POST",
@@ -362,6 +375,30 @@ pub(super) const ROUTES: &[Route] = &[
                 Sent::Json(
                     r#"{"messages": [{"role": "user", "content": "Mine?"}], "metadata": {"session_id": "{id}"}}"#,
                 ),
+                404,
+            ),
+        ],
+    ),
+    (
+        "POST",
+        "/v1/responses",
+        &[
+            case(
+                LABELS,
+                "/v1/responses",
+                Sent::Question(r#"{"input": "Mine?", "conversation": "{id}", "stream": true}"#),
+                200,
+            ),
+            case(
+                LABELS,
+                "/v1/responses",
+                Sent::Json(r#"{"input": "Mine?", "previous_response_id": "{id}"}"#),
+                404,
+            ),
+            case(
+                SHARE,
+                "/v1/responses",
+                Sent::Json(r#"{"input": "Mine?", "conversation": {"id": "{id}"}}"#),
                 404,
             ),
         ],

@@ -74,6 +74,7 @@ const ONCE: &[&str] = &[
     "chat_clients::",
     "chat_completions::",
     "mcp_server::",
+    "responses_api::",
     "clarify::",
     "confirm::",
     "fallback::an_account_that_somebody_can_top_up",

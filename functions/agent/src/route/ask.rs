@@ -7,6 +7,7 @@ pub(crate) mod chat_completions;
 pub(crate) mod data_question;
 pub(crate) mod mcp;
 mod question_members;
+pub(crate) mod responses_api;
 mod session_file;
 
 use axum::extract::State;

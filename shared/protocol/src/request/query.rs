@@ -91,7 +91,7 @@ where
 }
 
 /// Parses a parameter from its text. An empty text counts as absent.
-fn parse_non_empty<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+pub(super) fn parse_non_empty<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,

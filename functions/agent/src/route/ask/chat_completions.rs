@@ -10,8 +10,8 @@ use djinn_core::id::{RequestId, RunId, SessionName, sha256_hex};
 use djinn_protocol::body::{ChatModelBody, ChatModelListBody};
 use djinn_protocol::chat_completions::{ChatForm, ChatOptions};
 use djinn_protocol::request::{
-    AttachmentRequest, ChatCompletionsRequest, ChatContent, ChatMessageRequest, ChatPart,
-    NoParameters, RunRequest, WholeNumber,
+    AttachmentRequest, ChatCompletionsRequest, ChatContent, ChatMessageRequest,
+    ChatMetadataRequest, ChatPart, NoParameters, RunRequest, WholeNumber,
 };
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::catalog::Catalog as _;
@@ -34,7 +34,7 @@ use crate::reply::{JsonReply, ReplyResult};
 use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
 
 /// The name of the default mode as a model, and the beginning of the names of other modes.
-const MODEL: &str = "djinn";
+pub(super) const MODEL: &str = "djinn";
 
 /// The header that names the session of a question.
 const SESSION_HEADER: &str = "x-session-id";
@@ -68,7 +68,8 @@ pub(crate) async fn complete_chat<P: AgentPorts>(
     let agent = &agent.refresh().await;
     let mut reader = QuestionReader::new(agent, caller, &parts, FieldNames::ChatCompletions);
     let response = async {
-        let request = name_request(agent, &reader.caller, &parts.headers, &members).await?;
+        let (caller, headers) = (&reader.caller, &parts.headers);
+        let request = name_request(agent, caller, headers, &members, "chat").await?;
         reader.facts.request = Some(request);
         let (request, unknown) = members.parse_request::<ChatCompletionsRequest>();
         let request = request?;
@@ -79,7 +80,7 @@ pub(crate) async fn complete_chat<P: AgentPorts>(
         let is_stream = request.stream.unwrap_or(false);
         let form = if is_stream { ChatForm::Stream { usage } } else { ChatForm::Document };
         let session = find_session(&request, &parts.headers);
-        let mut chat = Chat::read(request.messages)?;
+        let mut chat = Chat::read(request.messages, MESSAGES)?;
         let earlier = match &session {
             Some(_) => None,
             None => chat.find_earlier_session(agent, &reader.caller).await?,
@@ -110,13 +111,14 @@ pub(crate) async fn list_chat_models<P: AgentPorts>(
 ) -> ReplyResult {
     let agent = agent.refresh().await;
     let modes = mode_choice::list_modes(&agent, agent.settings.run.language);
-    let names = modes.iter().filter(|mode| needs_only_question(mode)).map(model_name);
+    let names =
+        modes.iter().filter(|mode| needs_only_question(mode)).map(|mode| model_name(&mode.name));
     let data = [MODEL.to_owned()].into_iter().chain(names).map(ChatModelBody::new).collect();
     JsonReply::json(&ChatModelListBody::new(data))
 }
 
-fn model_name(mode: &AgentSpec) -> String {
-    format!("{MODEL}-{}", mode.name.replace('_', "-"))
+pub(super) fn model_name(mode: &str) -> String {
+    format!("{MODEL}-{}", mode.replace('_', "-"))
 }
 
 pub(super) fn needs_only_question(mode: &AgentSpec) -> bool {
@@ -125,25 +127,26 @@ pub(super) fn needs_only_question(mode: &AgentSpec) -> bool {
 }
 
 /// Returns the mode with this name as a model, or else the name, which may be a mode's own. `None` is the default mode.
-fn find_mode<P: Ports>(agent: &Agent<P>, model: &str) -> Option<String> {
+pub(super) fn find_mode<P: Ports>(agent: &Agent<P>, model: &str) -> Option<String> {
     if model == MODEL {
         return None;
     }
     let modes = mode_choice::list_modes(agent, agent.settings.run.language);
-    let mode = modes.into_iter().find(|mode| model_name(mode) == model);
+    let mode = modes.into_iter().find(|mode| model_name(&mode.name) == model);
     Some(mode.map_or_else(|| model.to_owned(), |mode| mode.name))
 }
 
-/// Returns the id of the request, which begins with a hash of the body. For a repeat, returns the id of the newest
+/// Returns the id of the request, which begins with `protocol` and a hash of the body. For a repeat, returns the id of the newest
 /// recent run of this body, because a client repeats a request whose response it lost.
-async fn name_request<P: Ports>(
+pub(super) async fn name_request<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     headers: &HeaderMap,
     members: &JsonMembers,
+    protocol: &str,
 ) -> Result<RequestId, ApiError> {
     let hash = sha256_hex(members.to_text().as_bytes());
-    let begin = format!("chat-{}-", hash.get(..32).unwrap_or_default());
+    let begin = format!("{protocol}-{}-", hash.get(..32).unwrap_or_default());
     let count = header_text(headers, RETRY_COUNT).and_then(|count| count.parse::<u32>().ok());
     let now_ms = agent.ports.clock().now_ms();
     if count.is_some_and(|count| count > 0) {
@@ -168,15 +171,24 @@ fn header_text(headers: &HeaderMap, name: &str) -> Option<String> {
 
 /// Returns the session that the client names. A name that no session can have is replaced by its hash.
 fn find_session(request: &ChatCompletionsRequest, headers: &HeaderMap) -> Option<String> {
-    let open_webui = || {
-        let chat = header_text(headers, OPEN_WEBUI_CHAT)?;
-        (!is_about_chat(request)).then_some(chat)
-    };
-    let metadata = request.metadata.as_ref();
+    name_session(headers, request.metadata.as_ref(), is_about_chat(request)).map(to_session_name)
+}
+
+/// Returns the client's name of the session. A request about a chat ignores the header of Open WebUI.
+pub(super) fn name_session(
+    headers: &HeaderMap,
+    metadata: Option<&ChatMetadataRequest>,
+    is_about_chat: bool,
+) -> Option<String> {
+    let open_webui = || header_text(headers, OPEN_WEBUI_CHAT).filter(|_| !is_about_chat);
     let name = header_text(headers, SESSION_HEADER).or_else(open_webui);
-    let name = name.or_else(|| metadata?.session_id.clone())?;
+    name.or_else(|| metadata?.session_id.clone())
+}
+
+/// Returns the name, or its hash if no session can have the name.
+pub(super) fn to_session_name(name: String) -> String {
     let hash = || format!("chat-{}", sha256_hex(name.as_bytes()).get(..32).unwrap_or_default());
-    Some(if SessionName::try_from(name.clone()).is_ok() { name } else { hash() })
+    if SessionName::try_from(name.clone()).is_ok() { name } else { hash() }
 }
 
 /// Returns true for a request of Open WebUI's own about a chat, as for its title. No user wrote the prompt, so it is
@@ -190,16 +202,22 @@ fn is_about_chat(request: &ChatCompletionsRequest) -> bool {
     !request.stream.unwrap_or(false) && role == "user" && text.starts_with(OPEN_WEBUI_TASK)
 }
 
+/// Rejects a choice of tools that the agents do not leave to the client.
+pub(super) fn check_tool_choice(choice: Option<&Value>) -> Result<(), ApiError> {
+    let is_free = |choice: &Value| choice == "auto" || choice == "none" || choice.is_null();
+    if choice.is_none_or(is_free) {
+        return Ok(());
+    }
+    let problem = "must be `auto` or `none`: Djinn's agents choose among their own tools";
+    Err(ApiError::invalid_field("tool_choice", problem))
+}
+
 /// Rejects the fields that ask for another answer than Djinn gives.
 fn check_choices(request: &ChatCompletionsRequest) -> Result<(), ApiError> {
     if request.n.is_some_and(|WholeNumber(n)| n != 1) {
         return Err(ApiError::invalid_field("n", "must be 1: Djinn gives one answer"));
     }
-    let is_free = |choice: &Value| choice == "auto" || choice == "none" || choice.is_null();
-    if !request.tool_choice.as_ref().is_none_or(is_free) {
-        let problem = "must be `auto` or `none`: Djinn's agents choose among their own tools";
-        return Err(ApiError::invalid_field("tool_choice", problem));
-    }
+    check_tool_choice(request.tool_choice.as_ref())?;
     if request.response_format.as_ref().is_some_and(|format| format.kind != "text") {
         let problem = "must be `text`; an agent whose file says `answer: json` returns JSON";
         return Err(ApiError::invalid_field("response_format.type", problem));
@@ -209,27 +227,30 @@ fn check_choices(request: &ChatCompletionsRequest) -> Result<(), ApiError> {
 
 /// The messages of a chat, as a question with its history.
 #[derive(Debug, Default)]
-struct Chat {
-    question: String,
+pub(super) struct Chat {
+    pub(super) question: String,
     files: Vec<AttachmentRequest>,
     /// The texts of the system messages.
-    instructions: String,
-    history: Vec<Exchange>,
+    pub(super) instructions: String,
+    pub(super) history: Vec<Exchange>,
 }
 
 impl Chat {
-    /// Reads the messages.
+    /// Reads the messages of this field.
     ///
     /// # Errors
     /// Returns `invalid_field` for an unknown role or part, and for a last message that is not the user's.
-    fn read(messages: Vec<ChatMessageRequest>) -> Result<Self, ApiError> {
+    pub(super) fn read(
+        messages: Vec<ChatMessageRequest>,
+        field: &'static str,
+    ) -> Result<Self, ApiError> {
         let mut chat = Self::default();
         let mut instructions = Vec::new();
         let mut unanswered: Option<String> = None;
         let last = messages.len().saturating_sub(1);
         let mut has_question = false;
         for (at, message) in messages.into_iter().enumerate() {
-            let path = format!("{MESSAGES}[{at}]");
+            let path = format!("{field}[{at}]");
             let is_last = at == last;
             let (text, files) = read_content(message.content, &path)?;
             match message.role.as_str() {
@@ -251,7 +272,7 @@ impl Chat {
             }
         }
         if !has_question {
-            return Err(ApiError::invalid_field(MESSAGES, "must end with a message of the user"));
+            return Err(ApiError::invalid_field(field, "must end with a message of the user"));
         }
         chat.add_exchange(unanswered, "");
         chat.instructions = instructions.join("\n\n");
@@ -296,7 +317,7 @@ impl Chat {
         Ok(is_own.then(|| meta.session.to_string()))
     }
 
-    fn into_request(self, mode: Option<String>, session: Option<String>) -> RunRequest {
+    pub(super) fn into_request(self, mode: Option<String>, session: Option<String>) -> RunRequest {
         let Self { question, files, instructions, .. } = self;
         RunRequest {
             question: Some(question).filter(|question| !is_blank(question)),

@@ -16,6 +16,8 @@ pub(super) enum FieldNames {
     JoyAgent,
     /// The names of Chat Completions, whose clients cannot change either.
     ChatCompletions,
+    /// The names of the Responses API.
+    ResponsesApi,
     /// The names of the AI SDK's chats.
     AiSdk,
     /// The names of AG-UI.
@@ -42,6 +44,11 @@ impl FieldNames {
             (Self::ChatCompletions, "mode") => "model",
             (Self::ChatCompletions, QUESTION | ATTACHMENTS | "base_prompt") => "messages",
             (Self::ChatCompletions, name) => name,
+            (Self::ResponsesApi, "mode") => "model",
+            (Self::ResponsesApi, QUESTION | ATTACHMENTS) => "input",
+            (Self::ResponsesApi, "base_prompt") => "instructions",
+            (Self::ResponsesApi, "session_id") => "conversation",
+            (Self::ResponsesApi, name) => name,
             (Self::AiSdk, "session_id") => "id",
             (Self::AiSdk, QUESTION | ATTACHMENTS) => "messages",
             (Self::AiSdk, name) => name,
@@ -71,8 +78,8 @@ impl FieldNames {
             Some("mode") => "mode",
             // Files are parts of messages.
             Some(field)
-                if matches!(self, Self::ChatCompletions | Self::AiSdk | Self::AgUi)
-                    && field.starts_with(ATTACHMENTS) =>
+                if field.starts_with(ATTACHMENTS)
+                    && !matches!(self, Self::Native | Self::JoyAgent | Self::JoyAgentData) =>
             {
                 ATTACHMENTS
             }
