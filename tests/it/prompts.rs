@@ -157,6 +157,7 @@ fn values(row: &Row, text: &str, items: usize) -> Value {
         "before",
         "evidence",
         "files",
+        "findings",
         "history",
         "links",
         "others",

@@ -60,23 +60,29 @@ def _join_keys(scope, sources):
     conditions += [select.args["where"].this] if select.args.get("where") else []
     keys = {name: set() for name in sources}
     for condition in conditions:
-        for part in _parts(condition):
-            if not isinstance(part, exp.EQ):
-                continue
-            sides = [side for side in (part.left, part.right) if isinstance(side, exp.Column)]
-            if len(sides) == 2 and sides[0].table != sides[1].table:
-                for side in sides:
-                    keys.setdefault(side.table, set()).add(side.name)
-            elif len(sides) == 1 and not (part.left if part.right is sides[0] else part.right).find(exp.Column):
-                # A fixed value of a key column also leaves one row.
-                keys.setdefault(sides[0].table, set()).add(sides[0].name)
+        for table, column, _ in _find_equal(condition):
+            keys.setdefault(table, set()).add(column)
     return {name: columns for name, columns in keys.items() if name in sources}
 
 
-def _parts(node):
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return [*_parts(node.left), *_parts(node.right)] if isinstance(node, exp.And) else [node]
+def _find_equal(condition):
+    """Returns the columns that a condition sets equal to a column of another table or to a fixed value, as the table,
+    the column, and the other side. Of alternatives, each must set a column equal to the same."""
+    while isinstance(condition, exp.Paren):
+        condition = condition.this
+    if isinstance(condition, exp.And):
+        return _find_equal(condition.left) | _find_equal(condition.right)
+    if isinstance(condition, exp.Or):
+        return _find_equal(condition.left) & _find_equal(condition.right)
+    if not isinstance(condition, exp.EQ):
+        return set()
+    sides = [(condition.left, condition.right), (condition.right, condition.left)]
+    sides = [(side, other) for side, other in sides if isinstance(side, exp.Column)]
+    if len(sides) == 2 and sides[0][0].table == sides[1][0].table:
+        return set()
+    if len(sides) == 1 and sides[0][1].find(exp.Column):
+        return set()
+    return {(side.table, side.name, other.sql("duckdb")) for side, other in sides}
 
 
 def _has_one_row(source, columns, is_unique):

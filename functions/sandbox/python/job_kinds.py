@@ -137,7 +137,13 @@ def _show_rows(results):
     return show_fetched(results)
 
 
+def _insights(name, measure, dimension=None, time=None):
+    from insights import read_insights
+
+    return read_insights(name, measure, dimension, time)
+
+
 _LOADERS = {CODE: _load_for_code, DOCUMENTS: _load_for_documents}
 _KINDS = {CODE: {"python": _python, "look": _look},
           DOCUMENTS: {"extract": _extract, "render": _render, "scale": _scale, "read_tables": _read_tables,
-                      "query": _query, "show_rows": _show_rows}}
+                      "query": _query, "insights": _insights, "show_rows": _show_rows}}

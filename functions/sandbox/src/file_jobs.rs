@@ -37,7 +37,8 @@ pub(crate) fn split_job(job: SandboxJob) -> SplitJob {
         | SandboxWork::Render { .. }
         | SandboxWork::Scale { .. }
         | SandboxWork::ReadTables { .. }
-        | SandboxWork::Query { .. } => return SplitJob::Whole(job),
+        | SandboxWork::Query { .. }
+        | SandboxWork::Insights { .. } => return SplitJob::Whole(job),
     };
     let SandboxJob { work, mut files, .. } = job;
     let file_jobs = names.into_iter().map(|name| {

@@ -41,6 +41,7 @@ const SCRIPTS: &[(&str, &str)] = scripts!(
     "formula_drawing.py",
     "formula_symbols.py",
     "house.py",
+    "insights.py",
     "jail.py",
     "job.py",
     "job_kinds.py",

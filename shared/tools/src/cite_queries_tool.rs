@@ -45,16 +45,18 @@ impl<F: Files + Send + Sync> CiteQueriesTool<F> {
         Self { files, prompts }
     }
 
-    /// Returns the figures of an answer that neither the result nor the text of a cited query contains.
+    /// Returns the figures of an answer that neither the result, its findings nor the text of a cited query contains.
     async fn find_unsupported(
         &self,
         context: &ToolContext,
         answer: &str,
+        state: &TableState,
         cited: &[(usize, &StoredResult)],
     ) -> Result<Vec<WrittenFigure>, StoreError> {
         let mut numbers = KnownNumbers::default();
-        for (_, StoredResult { sql, rows, .. }) in cited {
+        for (number, StoredResult { sql, rows, .. }) in cited {
             numbers.add_sql(sql);
+            state.list_findings(*number).for_each(|finding| numbers.add_text(finding));
             if let Some(rows) = rows {
                 let csv = self.files.read_file(&context.session, rows, rows.size).await?;
                 numbers.add_csv(&String::from_utf8_lossy(&csv));
@@ -107,7 +109,7 @@ impl<F: Files + Send + Sync> TypedTool for CiteQueriesTool<F> {
         let numbered = (1..).zip(&state.results);
         let cited: Vec<(usize, &StoredResult)> =
             numbered.filter(|(number, _)| cited_text.cited.contains(number)).collect();
-        let unsupported = self.find_unsupported(context, &cited_text.text, &cited).await;
+        let unsupported = self.find_unsupported(context, &cited_text.text, &state, &cited).await;
         let unsupported = unsupported.map_err(unavailable)?;
         let text = self.render(context.language, &cited_text, results, &cited, &unsupported);
         // A task without a usable name has no file.

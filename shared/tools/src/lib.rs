@@ -16,6 +16,7 @@ mod document;
 pub mod fetch_tool;
 mod figures;
 pub mod file_tool;
+pub mod insight_tool;
 mod job_files;
 pub mod local_folder;
 pub mod look_tool;

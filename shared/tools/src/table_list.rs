@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn hundred_tables_are_all_named_in_eight_thousand_tokens() {
         let files = (0..100).map(|number| wide_table(number, 50)).collect();
-        let state = TableState { files, results: Vec::new() };
+        let state = TableState { files, ..TableState::default() };
         for language in [Language::En, Language::Zh] {
             let task = "Discounts by 日期";
             let text = list_tables(&Prompts::default(), language, &state, &[], task);
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn few_columns_have_their_lines_and_no_list_of_names() {
-        let state =
-            TableState { files: vec![wide_table(1, 30), wide_table(2, 30)], results: Vec::new() };
+        let files = vec![wide_table(1, 30), wide_table(2, 30)];
+        let state = TableState { files, ..TableState::default() };
         let text = list_tables(&Prompts::default(), Language::En, &state, &[], "");
         assert_eq!(text.lines().filter(|line| line.starts_with("| column_")).count(), 60);
         assert!(!text.contains("Further columns") && !text.contains("fit the task less"), "{text}");

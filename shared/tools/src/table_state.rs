@@ -22,6 +22,16 @@ pub(crate) struct TableState {
     /// The results in order: `[q1]` cites the first.
     #[serde(default)]
     pub(crate) results: Vec<StoredResult>,
+    /// The findings in results, each as the model saw it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<StoredFinding>,
+}
+
+/// The findings in the result of a query, by its number from 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StoredFinding {
+    number: usize,
+    text: String,
 }
 
 /// The result of a query, for citations.
@@ -136,6 +146,20 @@ impl TableState {
         self.files.iter().flat_map(|file| &file.tables)
     }
 
+    /// Adds the findings in a result; a repeated call adds nothing.
+    pub(crate) fn add_finding(&mut self, number: usize, text: String) {
+        let finding = StoredFinding { number, text };
+        if !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+
+    /// Returns the findings in a result.
+    pub(crate) fn list_findings(&self, number: usize) -> impl Iterator<Item = &str> {
+        let findings = self.findings.iter().filter(move |finding| finding.number == number);
+        findings.map(|finding| finding.text.as_str())
+    }
+
     /// Gives each table a name that no other table has, in any case of letters.
     pub(crate) fn name_tables(&mut self) {
         let mut names = BTreeSet::new();
@@ -192,7 +216,7 @@ mod tests {
             problem: String::new(),
         };
         let files = vec![file(&["a", "b"]), file(&["A", "a_2", "c"])];
-        let mut state = TableState { files, results: Vec::new() };
+        let mut state = TableState { files, ..TableState::default() };
         state.name_tables();
         let names: Vec<&str> = state.tables().map(|table| table.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "A_2", "a_2_2", "c"]);

@@ -11,6 +11,7 @@ use djinn_tools::cite_tool::CiteTool;
 use djinn_tools::collect_tool::CollectTool;
 use djinn_tools::fetch_tool::FetchTool;
 use djinn_tools::file_tool::FileTool;
+use djinn_tools::insight_tool::InsightTool;
 use djinn_tools::look_tool::LookTool;
 use djinn_tools::python_tool::PythonTool;
 use djinn_tools::query_tool::QueryTool;
@@ -43,6 +44,7 @@ pub(crate) fn own_tools() -> Vec<ToolFactory> {
         factory(|ports| SearchTool::new(ports.files, ports.outside, ports.sandbox, ports.prompts)),
         factory(|ports| TableTool::new(ports.files, ports.prompts, ports.sandbox, ports.tables)),
         factory(|ports| QueryTool::new(ports.files, ports.prompts, ports.sandbox)),
+        factory(|ports| InsightTool::new(ports.files, ports.prompts, ports.sandbox)),
         factory(|ports| CiteTool::new(ports.files, ports.prompts)),
         factory(|ports| CiteQueriesTool::new(ports.files, ports.prompts)),
     ]

@@ -56,6 +56,14 @@ TOTALS = [
     ("SELECT sum(o.金额) FROM orders o SEMI JOIN items i ON o.id = i.order_id", False),
     ("SELECT count(*) FROM orders o JOIN items i ON o.id = i.order_id", False),
     ("SELECT sum(金额) FROM orders", False),
+    # The alternatives of a condition join by the same key, or by different ones.
+    ("SELECT sum(i.qty) FROM orders o, items i WHERE (o.id = i.order_id AND i.qty < 2) OR (i.order_id = o.id AND i.qty > 2)",
+     False),
+    ("SELECT sum(i.qty) FROM orders o, items i WHERE o.id = i.order_id OR o.customer = i.order_id", True),
+    ("SELECT sum(i.qty) FROM orders o, items i WHERE o.id = 1 OR o.id = 2", True),
+    ("SELECT sum(i.qty) FROM orders o, items i WHERE o.id = 1", False),
+    # Items are counted as well as orders: the query does not tell which are meant.
+    ("SELECT sum(CASE WHEN o.金额 > 5 THEN 1 ELSE 0 END) FROM orders o JOIN items i ON o.id = i.order_id", True),
 ]
 
 # An empty query, and the note.

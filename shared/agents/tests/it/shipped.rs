@@ -34,6 +34,7 @@ fn every_shipped_agent_is_in_order() {
         "cite_queries",
         "collect",
         "file_tool",
+        "find_insights",
         "find_tables",
         "look",
         "python",

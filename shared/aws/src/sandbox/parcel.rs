@@ -82,7 +82,9 @@ impl Parcel {
             | SandboxWork::Scale { .. }
             | SandboxWork::ReadTables { .. }
             | SandboxWork::Query { .. } => Some(packing.prepare_answer().await?),
-            SandboxWork::Look { .. } | SandboxWork::Extract { .. } => None,
+            SandboxWork::Look { .. }
+            | SandboxWork::Extract { .. }
+            | SandboxWork::Insights { .. } => None,
         };
         let (answer_key, put_answer) = answer.unzip();
         let urls = envelope_files.iter().map(|file| &file.content).chain(&state);

@@ -19,7 +19,9 @@ use serde_json::Value;
 
 pub use self::kind::SandboxKind;
 use self::table::{QueryTable, QueryText, TableRule};
-pub use self::value::{BlockError, BlockValue, ExtractValue, LookValue, RenderValue, ScaleValue};
+pub use self::value::{
+    BlockError, BlockValue, ExtractValue, InsightValue, LookValue, RenderValue, ScaleValue,
+};
 use super::SessionKey;
 use super::payload::base64_bytes;
 use super::tool::BoxFuture;
@@ -188,6 +190,17 @@ pub enum SandboxWork {
         /// The zone of the engine's clock.
         #[serde(default)]
         time_zone: TimeZone,
+    },
+    /// Tests the rows of a result for what stands out. The value is an [`InsightValue`].
+    Insights {
+        /// The name of a CSV file of the job.
+        name: FileName,
+        /// The column with the numbers.
+        measure: String,
+        /// The column with the groups.
+        dimension: Option<String>,
+        /// The column with the time.
+        time: Option<String>,
     },
 }
 

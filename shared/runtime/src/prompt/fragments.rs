@@ -106,6 +106,10 @@ fragments! {
     TOOL_FIND_TABLES = "tool/find_tables", 1_000;
     /// The agent's description of `run_sql`.
     TOOL_RUN_SQL = "tool/run_sql", 2_000;
+    /// The agent's description of `find_insights`.
+    TOOL_FIND_INSIGHTS = "tool/find_insights", 2_000;
+    /// The findings in the rows of a result.
+    INSIGHTS = "tool/insights", 20_000;
     /// The agent's description of `cite_queries`.
     TOOL_CITE_QUERIES = "tool/cite_queries", 1_000;
     /// An analysis with its queries.

@@ -84,7 +84,7 @@ fn query_lines() -> Vec<(&'static str, StoryLine)> {
 }
 
 fn sim(points: Points, lines: Vec<(&'static str, StoryLine)>) -> Sim {
-    let names = ["find_tables", "run_sql", "cite_queries", "python"];
+    let names = ["find_tables", "run_sql", "find_insights", "cite_queries", "python"];
     sim_of(points, lines, do_job, &names, |parts| {
         let (store, prompts, sandbox) = (parts.store(), parts.prompts(), parts.sandbox());
         let catalog = Arc::new(TableCatalog::default());

@@ -69,10 +69,50 @@ async fn analysis_cites_its_queries_and_lists_figures_without_one() {
     let (root, child) = (first_at("").unwrap(), first_at("t1.c1").unwrap());
     assert!(root.offers_tool("data_analysis") && !root.offers_tool("run_sql"));
     let offered: Vec<&str> = child.tools().iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(offered, ["python", "run_sql"]);
+    assert_eq!(offered, ["find_insights", "python", "run_sql"]);
     for words in [TASK, "East is new.", "# orders"] {
         assert!(child.text().contains(words), "{words}: {}", child.text());
     }
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only data"]
+async fn findings_in_a_result_support_the_figures_of_an_analysis() {
+    const MONTHS: &str = "SELECT month, sum(sales) AS total FROM sales GROUP BY 1 ORDER BY 1";
+    let scratch = TempDir::new().unwrap();
+    let world = start(&scratch).await;
+    let rows = (1..=12).map(|month| format!("2024-{month:02}-01,{}\n", 90 + 10 * month));
+    world.upload("s1", "sales.csv", &format!("month,sales\n{}", rows.collect::<String>())).await;
+    at(&world.model, "").call("data_analysis", json!({"task": TASK})).then().reply("Done.");
+    let ask =
+        |query: &str, measure: &str| json!({"query": query, "measure": measure, "time": "month"});
+    at(&world.model, "t1.c1")
+        .call("run_sql", queries(MONTHS))
+        .then()
+        .call("find_insights", ask("q9", "total"))
+        .then()
+        .call("find_insights", ask("q1", "totals"))
+        .then()
+        .call("find_insights", ask("[q1]", "total"))
+        .then()
+        .reply("The total rises by 10.0 a month (p = 0.0002), not by 13 [q1].");
+    let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
+    let result = |id: &str| completed(&frames, id)[0].json()["result"].clone();
+    for (id, words) in [
+        (
+            "t1.c1.t2.c1.result",
+            "There is no result `q9`. Call `run_sql` first, and name the label of its result. There are: q1",
+        ),
+        ("t1.c1.t3.c1.result", "The result has no column `totals`. There are: total, month"),
+    ] {
+        assert_eq!(result(id)["detail"].as_str().unwrap().trim(), words);
+    }
+    let found = result("t1.c1.t4.c1.result")["text"].as_str().unwrap().to_owned();
+    let trend = "- Trend from 2024-01-01 to 2024-12-01 (12 points): 10 a step, from 100 to 210. \
+                 A line explains 100 % of the variance. p = 0.0002";
+    assert!(found.starts_with("Findings in [q1]:") && found.contains(trend), "{found}");
+    let analysis = result("t1.c1.result")["text"].as_str().unwrap().to_owned();
+    assert!(analysis.contains("*Figures that no cited query contains: 13.*"), "{analysis}");
 }
 
 #[tokio::test]

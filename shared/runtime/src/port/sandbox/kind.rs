@@ -52,7 +52,8 @@ impl SandboxWork {
             | Self::Render { .. }
             | Self::Scale { .. }
             | Self::ReadTables { .. }
-            | Self::Query { .. } => SandboxKind::Documents,
+            | Self::Query { .. }
+            | Self::Insights { .. } => SandboxKind::Documents,
         }
     }
 
@@ -65,7 +66,8 @@ impl SandboxWork {
             | Self::Look { .. }
             | Self::Extract { .. }
             | Self::Render { .. }
-            | Self::Scale { .. } => false,
+            | Self::Scale { .. }
+            | Self::Insights { .. } => false,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use djinn_core::id::FileName;
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The result of a block of Python.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -90,4 +91,28 @@ pub struct ScaleValue {
     pub height: u32,
     /// The products that are the parts of a very long image, in order.
     pub parts: Vec<FileName>,
+}
+
+/// The findings in the rows of a result.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct InsightValue {
+    /// The findings, best first: objects with `kind` (`outstanding`, `trend` or `change_point`), `subject`, `p` and
+    /// the numbers of the kind.
+    pub findings: Vec<Value>,
+    /// The reason for missing findings: `unknown_column`, `no_number`, `no_groups`, `not_installed`; of a tool also
+    /// `unknown_query`, `no_rows` or `failed`; else empty.
+    pub problem: String,
+    /// The wrong column or result.
+    pub name: String,
+    /// Columns or results that exist.
+    pub near: Vec<String>,
+}
+
+impl InsightValue {
+    /// Creates a value without findings.
+    #[must_use]
+    pub fn from_problem(problem: &str, name: &str) -> Self {
+        Self { problem: problem.to_owned(), name: name.to_owned(), ..Self::default() }
+    }
 }

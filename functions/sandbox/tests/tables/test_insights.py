@@ -1,0 +1,133 @@
+"""Findings: known series, noise, and columns that cannot be tested."""
+
+import math
+import random
+import statistics
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import insights
+
+MONTHS = [f"{2021 + month // 12}-{month % 12 + 1:02}-01" for month in range(36)]
+
+
+def find(values):
+    rows = [[month, f"{value}"] for month, value in zip(MONTHS, values)]
+    return insights.find_insights(["month", "sales"], rows, "sales", time="month")
+
+
+def noise(seed, count=36, size=10.0):
+    generator = random.Random(seed)
+    return [100 + generator.gauss(0, size) for _ in range(count)]
+
+
+class InsightTest(unittest.TestCase):
+
+    def test_trends_have_the_slope_of_a_regression(self):
+        for seed in range(20):
+            slope = (seed - 10 or 1) * 0.8
+            values = [value + slope * place for place, value in enumerate(noise(seed, size=2.0))]
+            found = find(values)
+            self.assertEqual([finding["kind"] for finding in found], ["trend"], values)
+            expected = statistics.linear_regression(range(36), values)
+            self.assertAlmostEqual(found[0]["slope"], expected.slope, delta=1e-5 * abs(expected.slope))
+            explained = 100 * statistics.correlation(range(36), values) ** 2
+            self.assertAlmostEqual(found[0]["explained"], explained, delta=1e-3)
+            self.assertEqual((found[0]["from"], found[0]["to"]), (MONTHS[0], MONTHS[35]))
+            self.assertLessEqual(found[0]["p"], 0.01)
+
+    def test_changes_are_found_where_the_level_changes(self):
+        for seed in range(20):
+            place = 6 + seed
+            values = [value + (40 if index >= place else 0) for index, value in enumerate(noise(seed, size=4.0))]
+            found = find(values)
+            self.assertEqual([finding["kind"] for finding in found], ["change_point"], values)
+            self.assertEqual(found[0]["from"], MONTHS[place])
+            self.assertAlmostEqual(found[0]["before"], statistics.fmean(values[:place]), delta=0.001)
+            self.assertAlmostEqual(found[0]["after"], statistics.fmean(values[place:]), delta=0.001)
+
+    def test_probability_of_a_trend_is_that_of_the_t_test(self):
+        # Of 12 points with r = 0.576, the two-sided t-test says 0.0500.
+        steps = [place - 5.5 for place in range(12)]
+        norm = math.sqrt(sum(step * step for step in steps))
+        for r, expected in ((0.576, 0.05), (0.708, 0.01), (0.497, 0.10)):
+            other = noise(4, 12, 1.0)
+            mean = statistics.fmean(other)
+            other = [value - mean for value in other]
+            along = sum(value * step for value, step in zip(other, steps)) / norm ** 2
+            other = [value - along * step for value, step in zip(other, steps)]
+            size = math.sqrt(sum(value * value for value in other))
+            values = [r * step / norm + math.sqrt(1 - r * r) * value / size for step, value in zip(steps, other)]
+            trend = insights.test_series("", MONTHS[:12], insights.numpy.array(values))[0]
+            self.assertAlmostEqual(trend["p"], expected, delta=0.25 * expected)
+
+    def test_largest_group_stands_out(self):
+        def ask(groups):
+            rows = [[name, f"{value}"] for name, value in groups]
+            return insights.find_insights(["region", "total"], rows, "total", "region")
+
+        others = [(f"R{number}", 100.0 + number) for number in range(12)]
+        found = ask([*others, ("East", 400.0)])
+        expected = {"kind": "outstanding", "subject": "East", "value": 400, "next": "R11", "next_value": 111,
+                    "share": round(100 * 400 / (400 + 1266), 4), "groups": 13}
+        self.assertEqual({name: found[0][name] for name in expected}, expected)
+        for groups in (others, [("a", 1), ("b", 9)], [(f"g{number}", 2.0 ** number) for number in range(12)],
+                       [(f"g{number}", 5.0) for number in range(12)]):
+            self.assertEqual(ask(groups), [])
+        # Each month has nine values around 100, and one of twice as much.
+        rows = [[f"G{group}", month, f"{value * (2 if group == 3 else 1)}"]
+                for group in range(10) for month, value in zip(MONTHS[:12], noise(group, 12))]
+        found = insights.find_insights(["g", "m", "v"], rows, "V", "g", "m")
+        self.assertEqual([(finding["kind"], finding["subject"]) for finding in found], [("outstanding", "G3")])
+
+    def test_noise_has_at_most_one_finding_in_a_hundred_series(self):
+        found = 0
+        for seed in range(340):
+            found += bool(find(noise(seed + 1_000, 24)))
+            generator = random.Random(seed)
+            groups = [[f"g{number}", f"{generator.lognormvariate(3, 1)}"] for number in range(10)]
+            found += bool(insights.find_insights(["g", "v"], groups, "v", "g"))
+            skewed = [generator.expovariate(0.1) for _ in range(18)]
+            found += bool(find(skewed))
+        self.assertLessEqual(found, 0.01 * 1_020)
+
+    def test_probabilities_are_corrected_by_holm(self):
+        tests = [{"p": p} for p in (0.04, 0.01, 0.03, 0.005)]
+        insights.correct_probabilities(tests)
+        self.assertEqual([round(test["p"], 9) for test in tests], [0.06, 0.03, 0.06, 0.02])
+
+    def test_many_groups_over_a_long_time_take_less_than_five_seconds(self):
+        rows = [[f"g{group}", f"{day}", f"{value}"] for group in range(100)
+                for day, value in enumerate(noise(group, 1_000))]
+        start = time.process_time()
+        insights.find_insights(["g", "d", "v"], rows, "v", "g", "d")
+        self.assertLess(time.process_time() - start, 5)
+
+    def test_columns_that_cannot_be_tested_are_errors(self):
+        rows = [["East", "1.0", "x", "", "inf"]]
+        names = ["region", "total", "word", "empty", "large"]
+        for asked, code, name in (
+                (("totl", "region"), "unknown_column", "totl"), (("total", None, "day"), "unknown_column", "day"),
+                (("word", "region"), "no_number", "word"), (("large", "region"), "no_number", "large"),
+                (("total",), "no_groups", "")):
+            with self.assertRaises(insights.InsightError) as raised:
+                insights.find_insights(names, rows, *asked)
+            self.assertEqual((raised.exception.code, raised.exception.name), (code, name))
+        self.assertEqual(insights.find_insights(names, rows, "empty", "region"), [])
+        self.assertEqual(insights.find_insights(names, [], "total", "region"), [])
+
+    def test_rows_of_a_file_are_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "query-1.csv")
+            path.write_text("day,sales\n" + "".join(f"{day},{day * 3}\n" for day in range(12)), encoding="utf-8")
+            found = insights.read_insights(path, "sales", None, "day")["findings"]
+            known = [(finding["kind"], finding["slope"], finding["to"]) for finding in found]
+            self.assertEqual(known, [("trend", 3, "11")])
+            problem = insights.read_insights(path, "x", None, "day")
+            self.assertEqual((problem["problem"], problem["name"]), ("unknown_column", "x"))
+
+
+if __name__ == "__main__":
+    unittest.main()
