@@ -144,6 +144,6 @@ def _insights(name, measure, dimension=None, time=None):
 
 
 _LOADERS = {CODE: _load_for_code, DOCUMENTS: _load_for_documents}
-_KINDS = {CODE: {"python": _python, "look": _look},
+_KINDS = {CODE: {"python": _python, "look": _look, "insights": _insights},
           DOCUMENTS: {"extract": _extract, "render": _render, "scale": _scale, "read_tables": _read_tables,
-                      "query": _query, "insights": _insights, "show_rows": _show_rows}}
+                      "query": _query, "show_rows": _show_rows}}

@@ -47,13 +47,12 @@ impl SandboxWork {
     #[must_use]
     pub fn sandbox(&self) -> SandboxKind {
         match self {
-            Self::Python { .. } | Self::Look { .. } => SandboxKind::Code,
+            Self::Python { .. } | Self::Look { .. } | Self::Insights { .. } => SandboxKind::Code,
             Self::Extract { .. }
             | Self::Render { .. }
             | Self::Scale { .. }
             | Self::ReadTables { .. }
-            | Self::Query { .. }
-            | Self::Insights { .. } => SandboxKind::Documents,
+            | Self::Query { .. } => SandboxKind::Documents,
         }
     }
 
