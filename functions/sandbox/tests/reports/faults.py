@@ -48,8 +48,9 @@ def faults_of_pdf(path, text, _font):
                 yield f"page {number}: text outside the page"
             if not raw.FPDFFont_GetIsEmbedded(raw.FPDFTextObj_GetFont(piece.raw)):
                 yield f"page {number}: a font that is not embedded"
-        rows = page.render(scale=0.5, grayscale=True).to_numpy().reshape(-1, int(page.get_width() * 0.5 + 0.999)).min(axis=1)
-        inked = [row * 2 for row in range(len(rows)) if rows[row] < 240 and PAGE_TOP < row * 2 < PAGE_BOTTOM]
+        image = page.render(scale=0.5, grayscale=True).to_pil().convert("L")
+        rows = [min(image.crop((0, row, image.width, row + 1)).tobytes()) for row in range(image.height)]
+        inked = [row * 2 for row, darkest in enumerate(rows) if darkest < 240 and PAGE_TOP < row * 2 < PAGE_BOTTOM]
         fill = (max(inked, default=0) - PAGE_TOP) / (PAGE_BOTTOM - PAGE_TOP)
         if fill < MIN_FILL and 1 < number < len(document):
             yield f"page {number}: {fill:.0%} full"
