@@ -31,6 +31,7 @@ mod confirm;
 mod cors;
 mod cost;
 mod crowd;
+mod databases;
 mod deadline;
 mod demo;
 mod documents;

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use djinn_local::{
-    Djinn, LaptopSandbox, ServerLock, System, SystemOptions, Var, Walls, create_private_dir,
-    write_demo_tables,
+    Djinn, LaptopSandbox, PostgresDatabase, ServerLock, System, SystemOptions, Var, Walls,
+    create_private_dir, write_demo_tables,
 };
 use djinn_settings::table::agent::{LINK_KEY, PAGE};
 use djinn_settings::table::dev::{HOME, LOG};
@@ -151,7 +151,9 @@ fn system_options() -> Result<SystemOptions> {
         let default = || defaults.iter().find(|(key, _)| *key == name);
         environment_vars()(name).or_else(|| default().map(|(_, value)| value.clone()))
     });
-    let djinn = Djinn::new().with_sandbox(Arc::new(open_sandbox()?));
+    let djinn = Djinn::new()
+        .with_sandbox(Arc::new(open_sandbox()?))
+        .with_database(Arc::new(PostgresDatabase));
     let site = Some(workspace::root().join(DEMO_SITE));
     Ok(SystemOptions { djinn, dir: Some(home_dir()), site, var, ..SystemOptions::default() })
 }

@@ -38,7 +38,8 @@ pub(crate) fn split_job(job: SandboxJob) -> SplitJob {
         | SandboxWork::Scale { .. }
         | SandboxWork::ReadTables { .. }
         | SandboxWork::Query { .. }
-        | SandboxWork::Insights { .. } => return SplitJob::Whole(job),
+        | SandboxWork::Insights { .. }
+        | SandboxWork::ShowRows { .. } => return SplitJob::Whole(job),
     };
     let SandboxJob { work, mut files, .. } = job;
     let file_jobs = names.into_iter().map(|name| {

@@ -24,6 +24,7 @@ pub use backing::{Backing, BackingOptions};
 pub use demo_search::DemoSite;
 pub use demo_tables::write_demo_tables;
 pub use dispatch::{ALARM_EVERY, LocalDispatch};
+pub use djinn_postgres::PostgresDatabase;
 pub use djinn_wiring::{CheckedFolder, Djinn, check_folder};
 pub use font::prepare_fonts;
 pub use laptop_sandbox::LaptopSandbox;

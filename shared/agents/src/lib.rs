@@ -40,6 +40,8 @@ pub use schema::{
     ParameterViolation, check_answer, check_arguments, fill_arguments, find_parameter_violation,
 };
 pub use shipped::shipped_agents;
-pub use table_file::{DATA_ENDINGS, DescribedColumn, TableFile, read_table};
+pub use table_file::{
+    DATA_ENDINGS, DatabaseRelation, DescribedColumn, TableFile, TableSources, read_table,
+};
 pub use template::MAX_PROMPT;
 pub use workflow::{ReadWorkflow, check_workflows, read_workflow};

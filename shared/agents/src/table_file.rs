@@ -28,7 +28,8 @@ const MAX_WORDS: usize = 500;
 /// The endings of files with data.
 pub const DATA_ENDINGS: [&str; 3] = ["csv", "xlsx", "parquet"];
 
-const KEYS: [&str; 8] = ["name", "title", "source", "sheet", "sql", "tenants", "rows", "columns"];
+const KEYS: [&str; 9] =
+    ["name", "title", "source", "table", "sheet", "sql", "tenants", "rows", "columns"];
 
 const COLUMN_KEYS: [&str; 5] = ["about", "also", "hide", "always", "values"];
 
@@ -45,11 +46,13 @@ pub struct TableFile {
     pub name: String,
     /// The name for users.
     pub title: Option<String>,
-    /// The name of the file with the data, beside the table's file.
+    /// The name of the file with the data, beside the table's file, or of the connection to the database with the rows.
     pub source: String,
+    /// The table or view of the database; `None` for data in a file.
+    pub relation: Option<DatabaseRelation>,
     /// The sheet of a workbook; by default the only one with data.
     pub sheet: Option<String>,
-    /// The query that makes the table from its source, for a view.
+    /// The query that makes the table from its source, for a view; of a database, the same as in `relation`.
     pub sql: Option<String>,
     /// The tenants who have the table; all if empty.
     pub tenants: Vec<String>,
@@ -59,6 +62,29 @@ pub struct TableFile {
     pub columns: Vec<DescribedColumn>,
     /// The business rules for models; may be empty.
     pub rules: String,
+}
+
+/// The rows of a table in a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DatabaseRelation {
+    /// A table or view of the database.
+    Table {
+        /// The schema.
+        schema: String,
+        /// The name in the schema.
+        name: String,
+    },
+    /// The rows of a query. The database resolves no name without its schema.
+    Query(String),
+}
+
+/// The sources that the file of a table may name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableSources<'a> {
+    /// The names of the files beside it.
+    pub data: BTreeSet<&'a str>,
+    /// The names of the connections to databases.
+    pub connections: BTreeSet<&'a str>,
 }
 
 /// A column that the file of a table describes.
@@ -78,15 +104,19 @@ pub struct DescribedColumn {
     pub has_values: bool,
 }
 
-/// Parses the file of a table. `data` are the names of the files beside it.
+/// Parses the file of a table.
 ///
 /// # Errors
 /// Returns the first problem, with its line.
-pub fn read_table(path: &str, text: &str, data: &BTreeSet<&str>) -> Result<TableFile, FileProblem> {
-    read_file(text, data).map_err(|fault| fault.into_problem(path))
+pub fn read_table(
+    path: &str,
+    text: &str,
+    sources: &TableSources<'_>,
+) -> Result<TableFile, FileProblem> {
+    read_file(text, sources).map_err(|fault| fault.into_problem(path))
 }
 
-fn read_file(text: &str, data: &BTreeSet<&str>) -> Result<TableFile, Fault> {
+fn read_file(text: &str, sources: &TableSources<'_>) -> Result<TableFile, Fault> {
     let parts = split_parts(text)?;
     let entries = read_mapping(&parts.front_matter, "the front matter")?;
     check_keys(&entries, &KEYS, "table")?;
@@ -96,12 +126,14 @@ fn read_file(text: &str, data: &BTreeSet<&str>) -> Result<TableFile, Fault> {
         let rule = format!("`name` is the text {}: {NAME_FORM} is expected", quote(name));
         return Err(Fault::new(fields.line_of("name"), rule));
     }
-    let source = read_source(&fields, data)?;
+    let source = read_source(&fields, sources)?;
     let sheet = fields.read_text("sheet", "the name of a sheet")?;
     if sheet.is_some() && !source.ends_with(".xlsx") {
         let rule = "`sheet` is only allowed with a `source` that is a workbook (.xlsx)";
         return Err(Fault::new(fields.line_of("sheet"), rule));
     }
+    let sql = read_sql(&fields, "sql", "a query")?;
+    let relation = read_relation(&fields, name, sql.as_deref(), is_data(&source))?;
     let tenants = fields.read_names("tenants")?.into_iter().map(|(name, _)| name).collect();
     if parts.prompt.len() > MAX_RULES {
         let bytes = parts.prompt.len();
@@ -112,8 +144,9 @@ fn read_file(text: &str, data: &BTreeSet<&str>) -> Result<TableFile, Fault> {
         name: name.to_owned(),
         title: read_title(&fields)?,
         source,
+        relation,
         sheet: sheet.map(str::to_owned),
-        sql: read_sql(&fields, "sql", "a query")?,
+        sql,
         tenants,
         rows: read_filter(&fields)?,
         columns: read_columns(&fields)?,
@@ -138,12 +171,25 @@ fn is_table_name(name: &str) -> bool {
         && !name.starts_with(char::is_numeric)
 }
 
-fn read_source(fields: &Fields, data: &BTreeSet<&str>) -> Result<String, Fault> {
-    const FORM: &str = "the name of a csv, xlsx or parquet file beside this file";
-    let source = fields.read_required("source", FORM)?;
+/// Returns true for the name of a file with data.
+fn is_data(source: &str) -> bool {
     let ending = source.rsplit_once('.').map(|(_, ending)| ending);
-    let problem = if !ending.is_some_and(|ending| DATA_ENDINGS.contains(&ending)) {
-        format!("`source` is the text {}: {FORM} is expected", quote(source))
+    ending.is_some_and(|ending| DATA_ENDINGS.contains(&ending))
+}
+
+fn read_source(fields: &Fields, sources: &TableSources<'_>) -> Result<String, Fault> {
+    const FORM: &str = "the name of a csv, xlsx or parquet file beside this file, or of a connection of djinn.toml,";
+    let TableSources { data, connections } = sources;
+    let source = fields.read_required("source", FORM)?;
+    let problem = if connections.contains(source) {
+        return Ok(source.to_owned());
+    } else if !is_data(source) {
+        match find_near_miss(source, connections.iter().copied()) {
+            Some(near) => {
+                format!("`source` names no connection {}: did you mean `{near}`?", quote(source))
+            }
+            None => format!("`source` is the text {}: {FORM} is expected", quote(source)),
+        }
     } else if !data.contains(source) {
         match find_near_miss(source, data.iter().copied()) {
             Some(near) => {
@@ -158,6 +204,40 @@ fn read_source(fields: &Fields, data: &BTreeSet<&str>) -> Result<String, Fault> 
         return Ok(source.to_owned());
     };
     Err(Fault::new(fields.line_of("source"), problem))
+}
+
+/// Reads the table or view of a database: by default, the table of the same name in the schema `public`.
+fn read_relation(
+    fields: &Fields,
+    name: &str,
+    sql: Option<&str>,
+    is_in_file: bool,
+) -> Result<Option<DatabaseRelation>, Fault> {
+    const FORM: &str = "`schema.name` of a table";
+    let table = fields.read_text("table", FORM)?;
+    let fault = |rule: String| Err(Fault::new(fields.line_of("table"), rule));
+    match (table, sql) {
+        (Some(_), _) if is_in_file => {
+            fault("`table` is only allowed with a `source` that is a connection".to_owned())
+        }
+        _ if is_in_file => Ok(None),
+        (Some(_), Some(_)) => fault("`table` is not allowed with `sql`".to_owned()),
+        (None, Some(sql)) => Ok(Some(DatabaseRelation::Query(sql.to_owned()))),
+        (None, None) => {
+            Ok(Some(DatabaseRelation::Table { schema: "public".to_owned(), name: name.to_owned() }))
+        }
+        (Some(table), None) => match table.split_once('.') {
+            Some((schema, name))
+                if !schema.is_empty() && !name.is_empty() && !table.contains('\0') =>
+            {
+                Ok(Some(DatabaseRelation::Table {
+                    schema: schema.to_owned(),
+                    name: name.to_owned(),
+                }))
+            }
+            _ => fault(format!("`table` is the text {}: {FORM} is expected", quote(table))),
+        },
+    }
 }
 
 /// Returns a text in SQL, without a semicolon at its end. The engine checks it when the table is read.

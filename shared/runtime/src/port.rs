@@ -10,6 +10,7 @@ pub mod call_history;
 pub mod catalog;
 pub mod checker;
 pub mod clock;
+pub mod database;
 pub mod file;
 pub mod file_url;
 pub mod journal;

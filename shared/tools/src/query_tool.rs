@@ -7,6 +7,7 @@ use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_core::tool::query::QueryRows;
 use djinn_core::tool::{EffectClass, ResultView, ToolOutput};
+use djinn_runtime::port::UserKey;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::sandbox::table::{
     QueryError, QueryNote, QueryText, QueryValue, SqlResult,
@@ -18,10 +19,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, render_error};
+use crate::database_query::{DatabaseQueries, DescribedTable};
+use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, job_context, render_error};
 use crate::python_tool::{sandbox_tool, strip_fence};
+use crate::table_catalog::TableCatalog;
 use crate::table_list::{escape_cell, show};
-use crate::table_state::{StoredResult, TABLE_TOOL, TableState};
+use crate::table_state::{StoredResult, StoredTable, TABLE_TOOL, TableState};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
 /// Maximum time of all queries of a call, in seconds.
@@ -36,6 +39,7 @@ pub struct QueryTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
     sandbox: Arc<dyn Sandbox>,
+    catalog: Arc<TableCatalog>,
 }
 
 /// The arguments of a call. `prompts/` contains the descriptions for the model.
@@ -57,13 +61,45 @@ pub struct AskedQuery {
 }
 
 impl<F: Files + Send + Sync> QueryTool<F> {
-    /// Creates the tool: reads data from `files`, writes results there, and runs queries in `sandbox`.
+    /// Creates the tool: reads data from `files`, writes results there, and runs queries in `sandbox`, or over the
+    /// databases of `catalog`.
     #[must_use]
-    pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
-        Self { files, prompts, sandbox }
+    pub fn new(
+        files: Arc<F>,
+        prompts: Arc<Prompts>,
+        sandbox: Arc<dyn Sandbox>,
+        catalog: Arc<TableCatalog>,
+    ) -> Self {
+        Self { files, prompts, sandbox, catalog }
     }
 
-    /// Runs the queries of a call in the sandbox.
+    /// Returns the tables of databases among those of a run, as they are described now.
+    async fn list_described(
+        &self,
+        context: &ToolContext,
+        state: &TableState,
+        user: &UserKey,
+    ) -> Result<Vec<DescribedTable>, ToolError> {
+        let tables = self.catalog.list_tables(user);
+        let mut described = Vec::new();
+        for stored in state.tables().filter(|table| table.table.database.is_some()) {
+            let table = tables.iter().find(|table| table.file.name == stored.table.table);
+            let Some(table) = table else { continue };
+            let (job, zone) = (job_context(context), context.time_zone);
+            let read = self.catalog.read_table(&*self.sandbox, &job, table, user, zone).await;
+            let read =
+                read.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
+            let Some((description, _)) = &read.table else { continue };
+            described.push(DescribedTable {
+                name: stored.name.clone(),
+                table: table.clone(),
+                description: description.clone(),
+            });
+        }
+        Ok(described)
+    }
+
+    /// Runs the queries of a call in the sandbox, and those over databases there.
     async fn run_queries(
         &self,
         context: &ToolContext,
@@ -72,14 +108,20 @@ impl<F: Files + Send + Sync> QueryTool<F> {
         accepted: Vec<String>,
     ) -> Result<(QueryValue, SandboxAnswer), ToolError> {
         let sandbox = self.sandbox.as_ref();
-        let mut data: Vec<ProductFile> = state.tables().map(|table| table.data.clone()).collect();
+        let user = UserKey { tenant: context.session.tenant.clone(), user: context.user.clone() };
+        let described = self.list_described(context, state, &user).await?;
+        let mut data: Vec<ProductFile> =
+            state.tables().filter_map(|table| table.data.clone()).collect();
         data.sort_by(|first, second| first.name.as_str().cmp(second.name.as_str()));
         data.dedup_by(|first, second| first.name == second.name);
         let job_files = bring_files(self.files.as_ref(), context, sandbox, data, MAX_TABLES).await;
         let JobFiles { names, files, context: job_context, .. } =
             job_files.map_err(|_| self.unavailable(context))?;
-        let tables = state.tables().filter(|table| names.contains(&table.data.name));
-        let tables = tables.map(|table| table.to_query_table()).collect();
+        let has_data = |table: &&StoredTable| {
+            table.data.as_ref().is_some_and(|data| names.contains(&data.name))
+        };
+        let tables = state.tables().filter(has_data).map(StoredTable::to_query_table);
+        let tables = tables.chain(described.iter().map(DescribedTable::to_query_table)).collect();
         let work = SandboxWork::Query {
             tables,
             queries,
@@ -93,7 +135,20 @@ impl<F: Files + Send + Sync> QueryTool<F> {
             answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
         let value = serde_json::from_value(answer.value.take());
         match (answer.end, value) {
-            (JobEnd::Done, Ok(value)) => Ok((value, answer)),
+            (JobEnd::Done, Ok(mut value)) => {
+                let queries = DatabaseQueries {
+                    catalog: &self.catalog,
+                    sandbox,
+                    job: &job_context,
+                    tables: &described,
+                    user: &user,
+                    time_zone: context.time_zone,
+                    seconds: MAX_SECONDS,
+                };
+                let fetched = queries.fetch(&mut value, &mut answer.products).await;
+                fetched.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
+                Ok((value, answer))
+            }
             (JobEnd::Time, _) => Err(self.explain(context.language, "timeout")),
             (JobEnd::Crashed, _) => Err(self.explain(context.language, "too_large")),
             (_, _) => Err(self.explain(context.language, "failed")),

@@ -1,5 +1,6 @@
 //! The tables of the deployment, which the sandbox reads once for each content and, with a filter, for each caller.
 
+mod description;
 mod listing;
 
 use std::collections::VecDeque;
@@ -10,18 +11,25 @@ use djinn_agents::TableFile;
 use djinn_core::id::{FileName, sha256_hex};
 use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::UserKey;
+use djinn_runtime::port::database::{Database, DatabaseConnection, DatabaseError, NoDatabase};
 use djinn_runtime::port::sandbox::table::{FileTable, TableNote, TableRule, TablesValue};
 use djinn_runtime::port::sandbox::{
     JobContext, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
 };
 use djinn_runtime::port::text_folder::{TABLES, TextFolder};
 
+use self::description::read_description;
+
 /// Maximum size of all tables that a process keeps, in bytes.
 const MAX_KEPT: usize = 64 * 1024 * 1024;
 
+/// Maximum number of tables that a process keeps.
+const MAX_KEPT_TABLES: usize = 2_000;
+
 /// The tables of a deployment's configuration folder, and those that were read lately.
-#[derive(Default)]
 pub struct TableCatalog {
+    /// The databases of connections.
+    database: Arc<dyn Database>,
     current: RwLock<CurrentTables>,
     /// The tables that were read lately, the newest last.
     read: Mutex<VecDeque<(String, Arc<ReadTable>)>>,
@@ -39,8 +47,10 @@ struct CurrentTables {
 pub struct CatalogTable {
     /// The content of its file.
     pub file: Arc<TableFile>,
-    /// The SHA-256 of the file and its data together.
+    /// The SHA-256 of the file and its data or connection together.
     pub sha256: Arc<str>,
+    /// The connection to the database with the rows.
+    pub connection: Option<Arc<DatabaseConnection>>,
 }
 
 /// A table as a caller has it.
@@ -54,6 +64,12 @@ pub struct ReadTable {
     pub problem: String,
 }
 
+impl Default for TableCatalog {
+    fn default() -> Self {
+        Self::new(Arc::new(NoDatabase))
+    }
+}
+
 impl fmt::Debug for TableCatalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableCatalog").finish_non_exhaustive()
@@ -62,10 +78,11 @@ impl fmt::Debug for TableCatalog {
 
 impl CatalogTable {
     /// Returns a key that changes with all that decides what a caller has: the file, the data, the time zone and, with a
-    /// filter, the caller.
+    /// filter, the caller. The description of a table of a database is the same for all callers.
     #[must_use]
     pub fn key_for(&self, user: &UserKey, time_zone: TimeZone) -> String {
-        let caller = self.file.rows.as_ref().map(|_| (user.tenant.as_str(), user.user.as_str()));
+        let rows = self.file.rows.as_ref().filter(|_| self.connection.is_none());
+        let caller = rows.map(|_| (user.tenant.as_str(), user.user.as_str()));
         sha256_hex(format!("{} {} {caller:?}", self.sha256, time_zone.as_str()).as_bytes())
     }
 
@@ -90,6 +107,16 @@ impl CatalogTable {
 }
 
 impl TableCatalog {
+    /// Creates a catalogue without tables, whose connections lead to `database`.
+    #[must_use]
+    pub fn new(database: Arc<dyn Database>) -> Self {
+        Self { database, current: RwLock::default(), read: Mutex::default() }
+    }
+
+    pub(crate) fn database(&self) -> &dyn Database {
+        &*self.database
+    }
+
     /// Replaces the tables from now on, whose data are in `folder`.
     pub fn replace(&self, folder: Arc<dyn TextFolder>, tables: Vec<CatalogTable>) {
         let current = CurrentTables { folder: Some(folder), tables: tables.into() };
@@ -121,6 +148,9 @@ impl TableCatalog {
         let key = table.key_for(user, time_zone);
         if let Some(known) = self.find_read(&key) {
             return Ok(known);
+        }
+        if table.connection.is_some() {
+            return Ok(self.describe_again(table, user, time_zone).await);
         }
         let unavailable = |problem: &str| {
             tracing::warn!(table = table.file.name, problem, "the data of a table cannot be read");
@@ -159,6 +189,24 @@ impl TableCatalog {
         Ok(read)
     }
 
+    /// Describes a table of a database, also if it was described lately.
+    pub(crate) async fn describe_again(
+        &self,
+        table: &CatalogTable,
+        user: &UserKey,
+        time_zone: TimeZone,
+    ) -> Arc<ReadTable> {
+        let described = match (&table.connection, &table.file.relation) {
+            (Some(connection), Some(relation)) => {
+                self.database.describe(connection, relation, time_zone).await
+            }
+            _ => Err(DatabaseError::Changed),
+        };
+        let read = Arc::new(read_description(&table.file, described));
+        self.keep(table.key_for(user, time_zone), &read);
+        read
+    }
+
     fn current(&self) -> CurrentTables {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -174,14 +222,16 @@ impl TableCatalog {
 
     /// Keeps a table that was read, instead of the oldest ones.
     fn keep(&self, key: String, table: &Arc<ReadTable>) {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.retain(|(known, _)| *known != key);
         if table.table.is_none() {
             return;
         }
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        read.retain(|(known, _)| *known != key);
         read.push_back((key, Arc::clone(table)));
         let size = |table: &ReadTable| table.table.as_ref().map_or(0, |(_, data)| data.len());
-        while read.iter().map(|(_, table)| size(table)).sum::<usize>() > MAX_KEPT {
+        while read.iter().map(|(_, table)| size(table)).sum::<usize>() > MAX_KEPT
+            || read.len() > MAX_KEPT_TABLES
+        {
             read.pop_front();
         }
     }

@@ -1,12 +1,13 @@
 //! The tables of a configuration folder.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use djinn_agents::{FileProblem, TableFile, read_table};
+use djinn_agents::{FileProblem, TableFile, TableSources, read_table};
 use djinn_core::id::sha256_hex;
 use djinn_runtime::port::text_folder::{FolderText, TABLES, is_data};
 
+use crate::connections::Connections;
 use crate::table_catalog::CatalogTable;
 
 /// The tables of a deployment, with the last valid state of each file: `tables/NAME.md`, and the data beside it.
@@ -28,7 +29,12 @@ pub struct TableReading {
 impl TableFiles {
     /// Returns the tables in the texts of a configuration folder at the path `folder`. An invalid file keeps its last
     /// valid state; without one, its table is left out.
-    pub fn read(&mut self, folder: &str, texts: &[FolderText]) -> TableReading {
+    pub fn read(
+        &mut self,
+        folder: &str,
+        texts: &[FolderText],
+        connections: &Connections,
+    ) -> TableReading {
         let mut reading = TableReading::default();
         let mut hashes: BTreeMap<&str, &Arc<str>> = BTreeMap::new();
         for (name, text) in TABLES.texts_of(texts).filter(|(_, text)| is_data(&text.name)) {
@@ -37,15 +43,26 @@ impl TableFiles {
                 Err(rule) => reading.problems.push(first_line(text.path_in(folder), rule)),
             }
         }
-        let data: BTreeSet<&str> = hashes.keys().copied().collect();
+        let sources = TableSources {
+            data: hashes.keys().copied().collect(),
+            connections: connections.keys().map(String::as_str).collect(),
+        };
         let mut names = BTreeMap::new();
         for (_, text) in TABLES.texts_of(texts).filter(|(_, text)| !is_data(&text.name)) {
             let path = text.path_in(folder);
-            let Some((file_text, file)) = self.read_text(text, &path, &data, &mut reading) else {
+            let Some((file_text, file)) = self.read_text(text, &path, &sources, &mut reading)
+            else {
                 continue;
             };
-            // A valid file whose data are gone has no rows.
-            let Some(data_sha256) = hashes.get(file.source.as_str()) else { continue };
+            // A valid file whose data or connection are gone has no rows.
+            let connection = connections.get(&file.source).filter(|_| file.relation.is_some());
+            let data = match connection {
+                Some(connection) => format!("{connection:?}"),
+                None => match hashes.get(file.source.as_str()) {
+                    Some(data_sha256) => data_sha256.to_string(),
+                    None => continue,
+                },
+            };
             if let Some(other) = names.insert(file.name.to_lowercase(), path.clone()) {
                 let rule = format!("`name` is that of the table in {other}: choose another");
                 reading.problems.push(FileProblem { path, line: 1, rule });
@@ -53,8 +70,9 @@ impl TableFiles {
                 continue;
             }
             let sha256 =
-                sha256_hex(format!("{}{data_sha256}", sha256_hex(file_text.as_bytes())).as_bytes());
-            reading.tables.push(CatalogTable { file, sha256: sha256.into() });
+                sha256_hex(format!("{}{data}", sha256_hex(file_text.as_bytes())).as_bytes());
+            let connection = connection.map(Arc::clone);
+            reading.tables.push(CatalogTable { file, sha256: sha256.into(), connection });
         }
         reading.tables.sort_by(|one, other| one.file.name.cmp(&other.file.name));
         reading
@@ -65,11 +83,13 @@ impl TableFiles {
         &mut self,
         text: &FolderText,
         path: &str,
-        data: &BTreeSet<&str>,
+        sources: &TableSources<'_>,
         reading: &mut TableReading,
     ) -> Option<(Arc<str>, Arc<TableFile>)> {
         let result = match &text.text {
-            Ok(text) => read_table(path, text, data).map(|file| (Arc::clone(text), Arc::new(file))),
+            Ok(text) => {
+                read_table(path, text, sources).map(|file| (Arc::clone(text), Arc::new(file)))
+            }
             Err(rule) => Err(first_line(path.to_owned(), rule)),
         };
         match result {
@@ -102,7 +122,7 @@ mod tests {
     }
 
     fn read(files: &mut TableFiles, texts: &[FolderText]) -> (Vec<String>, Vec<String>) {
-        let TableReading { tables, problems } = files.read("own/", texts);
+        let TableReading { tables, problems } = files.read("own/", texts, &Connections::default());
         let names = tables.iter().map(|table| table.file.name.clone()).collect();
         (names, problems.iter().map(ToString::to_string).collect())
     }
@@ -134,7 +154,7 @@ mod tests {
         let mut files = TableFiles::default();
         let mut hash = |text: &str, data: &str| {
             let texts = texts(&[("a.md", text), ("a.csv", data)]);
-            files.read("own", &texts).tables[0].sha256.clone()
+            files.read("own", &texts, &Connections::default()).tables[0].sha256.clone()
         };
         let first = hash(A, "one");
         assert_eq!(hash(A, "one"), first);

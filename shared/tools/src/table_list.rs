@@ -39,7 +39,7 @@ pub(crate) fn list_tables(
                 let columns = stored.table.columns.len();
                 others.push(json!({
                     "name": stored.name, "title": title, "source": source, "rows": rows,
-                    "columns": columns,
+                    "columns": columns, "is_database": stored.table.database.is_some(),
                 }));
                 continue;
             }
@@ -52,6 +52,7 @@ pub(crate) fn list_tables(
                 "rules": words.map_or("", |words| &words.rules),
                 "has_words": words.is_some_and(|words| !words.columns.is_empty()),
                 "rows": rows, "columns": describe_columns(stored, &chosen),
+                "is_database": stored.table.database.is_some(),
                 "further": further, "notes": notes.collect::<Vec<_>>().join("\n"),
             }));
         }
@@ -155,7 +156,7 @@ mod tests {
             "name": "d.parquet", "description": "", "size": 1, "internal": true, "media_type": "",
             "object": "o",
         }));
-        let stored = StoredTable { name, table, data: data.unwrap(), words: None };
+        let stored = StoredTable { name, table, data: Some(data.unwrap()), words: None };
         let (notes, problem) = (Vec::new(), String::new());
         ReadFile { name: file, object: String::new(), tables: vec![stored], notes, problem }
     }

@@ -56,13 +56,14 @@ pub(crate) struct ReadFile {
     pub(crate) problem: String,
 }
 
-/// A table with its stored data.
+/// A table with its stored data, or of a database.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StoredTable {
     /// The name in SQL, unique among all tables.
     pub(crate) name: String,
     pub(crate) table: FileTable,
-    pub(crate) data: ProductFile,
+    /// `None` for a table of a database.
+    pub(crate) data: Option<ProductFile>,
     /// What the file of a table of the deployment says about it.
     #[serde(default)]
     pub(crate) words: Option<TableWords>,
@@ -174,7 +175,7 @@ impl TableState {
 }
 
 impl StoredTable {
-    /// Returns the table for a job with queries.
+    /// Returns the table for a job with queries over its data.
     pub(crate) fn to_query_table(&self) -> QueryTable {
         let columns = self.table.columns.iter();
         let column = |column: &djinn_runtime::port::sandbox::table::TableColumn| QueryColumn {
@@ -183,7 +184,8 @@ impl StoredTable {
         };
         QueryTable {
             name: self.name.clone(),
-            parquet: self.data.name.clone(),
+            parquet: self.data.as_ref().map(|data| data.name.clone()),
+            database: None,
             columns: columns.map(column).collect(),
         }
     }
@@ -205,7 +207,7 @@ mod tests {
         let stored = |name: &str| StoredTable {
             name: String::new(),
             table: FileTable { table: name.to_owned(), ..FileTable::default() },
-            data: data.clone(),
+            data: Some(data.clone()),
             words: None,
         };
         let file = |names: &[&str]| ReadFile {

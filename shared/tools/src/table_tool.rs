@@ -70,13 +70,19 @@ impl<F: Files + Send + Sync> TableTool<F> {
         let name = FileName::new(&table.file.source).map_err(|_| self.unavailable(context))?;
         let mut tables = Vec::new();
         if let Some((description, content)) = &read.table {
-            let data_name = FileName::new(&description.parquet);
-            let data_name = data_name.map_err(|_| self.unavailable(context))?;
-            let data = self.store_data(context, data_name, content).await;
+            let data = match &description.database {
+                Some(_) => None,
+                None => {
+                    let data_name = FileName::new(&description.parquet);
+                    let data_name = data_name.map_err(|_| self.unavailable(context))?;
+                    let data = self.store_data(context, data_name, content).await;
+                    Some(data.map_err(|_| self.unavailable(context))?)
+                }
+            };
             tables.push(StoredTable {
                 name: description.table.clone(),
                 table: description.clone(),
-                data: data.map_err(|_| self.unavailable(context))?,
+                data,
                 words: Some(TableWords::of(&table.file)),
             });
         }
@@ -133,7 +139,7 @@ impl<F: Files + Send + Sync> TableTool<F> {
                     answer.products.iter().find(|file| file.name.as_str() == table.parquet);
                 let Some(product) = product else { continue };
                 let data = self.store_data(context, product.name.clone(), &product.content).await;
-                let data = data.map_err(|_| self.unavailable(context))?;
+                let data = Some(data.map_err(|_| self.unavailable(context))?);
                 let name = table.table.clone();
                 stored_tables.push(StoredTable { name, table, data, words: None });
             }
@@ -191,7 +197,9 @@ impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
         let objects: Vec<&str> = objects.collect();
         let state = TableState::load(self.files.as_ref(), context).await;
         let mut state = state.map_err(|_| self.unavailable(context))?;
-        state.files.retain(|read| objects.contains(&read.object.as_str()));
+        // A database that could not be reached may answer now.
+        let is_final = |read: &ReadFile| !["unavailable", "rejected"].contains(&&*read.problem);
+        state.files.retain(|read| objects.contains(&read.object.as_str()) && is_final(read));
         let is_known = |object: &str| state.files.iter().any(|read| read.object == object);
         let unread =
             candidates.iter().filter(|file| !is_known(&file.object)).cloned().collect::<Vec<_>>();

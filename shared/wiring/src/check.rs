@@ -12,8 +12,9 @@ use djinn_runtime::port::text_folder::{FolderText, SERVERS, SERVERS_LOCK, list_t
 use djinn_settings::table::model::MODELS;
 use djinn_settings::table::tools::OFFERED_AGENTS;
 use djinn_settings::table::web::SEARCH;
-use djinn_settings::{InvalidSetting, PREFIX};
+use djinn_settings::{FILE_NAME, InvalidSetting, PREFIX};
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
+use djinn_tools::connections::{Connections, read_connections};
 use djinn_tools::local_folder::LocalFolder;
 use djinn_tools::prompt_files::PromptFiles;
 use djinn_tools::table_files::TableFiles;
@@ -66,7 +67,8 @@ pub fn check_folder(
     }));
     let workflows = WorkflowFiles::default().read(&path, &texts, &reading.agents);
     let (_, in_prompts) = PromptFiles::default().read(&path, &texts);
-    let tables = TableFiles::default().read(&path, &texts);
+    let (connections, has_connections) = check_connections(&path, &texts, &mut problems);
+    let tables = TableFiles::default().read(&path, &texts, &connections);
     let in_files = reading.problems.into_iter().chain(in_prompts).chain(workflows.problems);
     let in_files = in_files.chain(tables.problems);
     problems.extend(in_files.map(|problem| problem.to_string()));
@@ -79,11 +81,46 @@ pub fn check_folder(
         }
     };
     let warnings = file_tools.withheld.iter().filter_map(|tool| warn_of_server(&path, tool));
+    let warnings = warnings.chain(has_connections.then(|| warn_of_connections(&path)));
     Ok(CheckedFolder {
         files: texts.iter().map(|text| text.name.clone()).collect(),
         manifest,
         warnings: warnings.collect(),
     })
+}
+
+/// Reads the connections of the settings. The variables with passwords are not looked up.
+fn check_connections(
+    path: &str,
+    texts: &[FolderText],
+    problems: &mut Vec<String>,
+) -> (Connections, bool) {
+    // The check of the settings has their problems.
+    let nothing: Variables = Arc::new(|_| None);
+    let Ok(document) = parse_settings(path, texts, &nothing) else {
+        return (Connections::default(), false);
+    };
+    let var = |name: &str| match document.find_text(name) {
+        None if !name.starts_with(PREFIX) => Some("set".to_owned()),
+        text => text.map(str::to_owned),
+    };
+    match read_connections(&var, texts) {
+        Ok(connections) => {
+            let has_connections = !connections.is_empty();
+            (connections, has_connections)
+        }
+        Err(error) => {
+            problems.push(ConfigurationFolder::locate(&document, error.into()).to_string());
+            (Connections::default(), false)
+        }
+    }
+}
+
+/// Returns the warning about connections, which functions on AWS do not have.
+fn warn_of_connections(folder: &str) -> String {
+    format!(
+        "{folder}/{FILE_NAME}: `connections` reach databases with `cargo dev` only: on AWS, their tables cannot be read"
+    )
 }
 
 /// Returns the warning about a server that is not locked.

@@ -20,6 +20,7 @@ use djinn_runtime::settings::Settings;
 use djinn_settings::table::tools::OFFERED_AGENTS;
 use djinn_settings::{SettingsDocument, VarLookup};
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
+use djinn_tools::connections::{Connections, read_connections};
 use djinn_tools::content_checker::parse_content_policy;
 use djinn_tools::outside_tool::{OutsidePorts, OutsideTool};
 use djinn_tools::prompt_files::PromptFiles;
@@ -99,6 +100,7 @@ struct ReadFiles {
     prompts: PromptFiles,
     workflows: WorkflowFiles,
     tables: TableFiles,
+    connections: Connections,
     /// The problems in the texts, as sentences.
     problems: Vec<String>,
 }
@@ -145,6 +147,7 @@ impl LiveConfiguration {
             prompts: PromptFiles::default(),
             workflows: WorkflowFiles::default(),
             tables: TableFiles::default(),
+            connections: Connections::default(),
             problems: Vec::new(),
         };
         Self {
@@ -255,12 +258,30 @@ impl LiveConfiguration {
             None => now.model.with_prompts(Arc::clone(&self.prompts)),
         };
         now.model = Arc::new(model.with_prompts(Arc::clone(&now.prompts)));
-        let tables = files.tables.read(folder, texts);
+        self.read_connections(texts, files, &mut problems);
+        let tables = files.tables.read(folder, texts, &files.connections);
         self.tables.replace(self.folder.files(), tables.tables);
         let in_files = reading.problems.into_iter().chain(in_prompts).chain(workflows.problems);
         let in_files = in_files.chain(tables.problems);
         problems.extend(in_files.map(|problem| problem.to_string()));
         problems
+    }
+
+    /// Replaces the connections to databases; invalid ones stay as they were.
+    fn read_connections(
+        &self,
+        texts: &[FolderText],
+        files: &mut ReadFiles,
+        problems: &mut Vec<String>,
+    ) {
+        let Some(document) = &files.document else { return };
+        let variables = self.folder.layer(Arc::clone(document));
+        match read_connections(&*variables, texts) {
+            Ok(connections) => files.connections = connections,
+            Err(error) => {
+                problems.push(ConfigurationFolder::locate(document, error.into()).to_string());
+            }
+        }
     }
 
     /// Returns the tool of a file, whose parameters were checked when the file was read.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use djinn_aws::{Aws, AwsSecrets, AwsStore};
+use djinn_runtime::port::database::{Database, NoDatabase};
 use djinn_runtime::port::outside::{DisabledOutside, Outside};
 use djinn_runtime::port::sandbox::{DisabledSandbox, Sandbox};
 use djinn_runtime::port::tool::{Tool, ToolSource, Toolbox};
@@ -25,6 +26,7 @@ pub struct Djinn {
     sources: Vec<Arc<dyn ToolSource>>,
     sandbox: Arc<dyn Sandbox>,
     outside: Arc<dyn Outside>,
+    database: Arc<dyn Database>,
     settings_check: SettingsCheck,
 }
 
@@ -74,6 +76,7 @@ impl Default for Djinn {
             sources: Vec::new(),
             sandbox,
             outside,
+            database: Arc::new(NoDatabase),
             settings_check: |_| Ok(()),
         }
     }
@@ -133,6 +136,12 @@ impl Djinn {
         Self { outside, ..self }
     }
 
+    /// Sets the databases of connections; the default reaches none.
+    #[must_use]
+    pub fn with_database(self, database: Arc<dyn Database>) -> Self {
+        Self { database, ..self }
+    }
+
     /// Sets the check of settings that a function reads besides the world's; the default accepts all.
     #[must_use]
     pub fn with_settings_check(self, settings_check: SettingsCheck) -> Self {
@@ -186,7 +195,7 @@ impl Djinn {
             secrets: aws.secrets(),
             sandbox: aws.sandbox().map_or_else(|| self.sandbox(), |sandbox| Arc::new(sandbox)),
             outside: self.make_outside(aws),
-            tables: Arc::default(),
+            tables: Arc::new(TableCatalog::new(Arc::clone(&self.database))),
         }
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn own_tools() -> Vec<ToolFactory> {
         factory(|ports| FetchTool::new(ports.outside, ports.sandbox, ports.prompts)),
         factory(|ports| SearchTool::new(ports.files, ports.outside, ports.sandbox, ports.prompts)),
         factory(|ports| TableTool::new(ports.files, ports.prompts, ports.sandbox, ports.tables)),
-        factory(|ports| QueryTool::new(ports.files, ports.prompts, ports.sandbox)),
+        factory(|ports| QueryTool::new(ports.files, ports.prompts, ports.sandbox, ports.tables)),
         factory(|ports| InsightTool::new(ports.files, ports.prompts, ports.sandbox)),
         factory(|ports| CiteTool::new(ports.files, ports.prompts)),
         factory(|ports| CiteQueriesTool::new(ports.files, ports.prompts)),

@@ -9,7 +9,7 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 25] = [
+const ARROWS: [(&str, &[&str]); 26] = [
     ("djinn-inflate", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
@@ -35,6 +35,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
         ],
     ),
     ("djinn-aws", &["djinn-core", "djinn-runtime", "djinn-settings"]),
+    ("djinn-postgres", &["djinn-agents", "djinn-core", "djinn-runtime"]),
     ("djinn-model", &["djinn-core", "djinn-runtime", "djinn-settings"]),
     (
         "djinn-tools",
@@ -90,6 +91,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
             "djinn-core",
             "djinn-model",
             "djinn-outside",
+            "djinn-postgres",
             "djinn-runtime",
             "djinn-scripted",
             "djinn-settings",

@@ -24,7 +24,7 @@ const COPY_PYTHON: &str = include_str!("copy_python.py");
 const NOBODY: u32 = 65_534;
 
 /// Tests of tables, which the step `data` runs.
-const TABLE_TESTS: [&str; 4] = ["--skip", "tables::", "--skip", "tpch::"];
+const TABLE_TESTS: [&str; 4] = ["--skip", "tables::", "--skip", "tpch"];
 
 /// A Python with the packages of `infra/sandbox`, and fonts.
 pub(super) struct SandboxPython {

@@ -32,3 +32,8 @@ mod real_files;
 mod sealed;
 mod tables;
 mod tpch;
+mod tpch_postgres;
+
+#[path = "../../../../tests/it/databases/server.rs"]
+#[allow(dead_code, unreachable_pub, reason = "stories need more of it")]
+mod postgres_server;

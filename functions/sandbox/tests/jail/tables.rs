@@ -82,7 +82,8 @@ async fn queries_run_within_all_walls() {
         let work = SandboxWork::Query {
             tables: vec![QueryTable {
                 name: table.table,
-                parquet: FileName::new(table.parquet).unwrap(),
+                parquet: Some(FileName::new(table.parquet).unwrap()),
+                database: None,
                 columns: columns.collect(),
             }],
             queries: QUERIES

@@ -32,7 +32,7 @@ const SCALE: f64 = 0.01;
 const QUERIES: &str = include_str!("tpch.sql");
 
 /// Queries of a job, as many as of a call of `run_sql`.
-const QUERIES_OF_JOB: usize = 5;
+pub(crate) const QUERIES_OF_JOB: usize = 5;
 
 /// The number of rows of each query at this scale.
 const ROW_COUNTS: [usize; 22] =
@@ -62,7 +62,7 @@ fn csv(header: &str, rows: impl Iterator<Item = impl Display>) -> String {
 }
 
 /// Returns the files of all tables.
-fn generate_tables() -> Vec<SandboxFile> {
+pub(crate) fn generate_tables() -> Vec<SandboxFile> {
     let tables = [
         (
             "region",
@@ -132,14 +132,19 @@ async fn read_tables(
         let columns = table.columns.into_iter();
         let columns = columns.map(|column| QueryColumn { name: column.name, kind: column.kind });
         let parquet = FileName::new(table.parquet).unwrap();
-        tables.push(QueryTable { name: table.table, parquet, columns: columns.collect() });
+        tables.push(QueryTable {
+            name: table.table,
+            parquet: Some(parquet),
+            database: None,
+            columns: columns.collect(),
+        });
         products.extend(answer.products);
     }
     (tables, products)
 }
 
 /// Runs queries in one job.
-async fn run_queries(
+pub(crate) async fn run_queries(
     sandbox: &TestSandbox,
     (tables, files): &(Vec<QueryTable>, Vec<SandboxFile>),
     queries: &[&str],
@@ -176,9 +181,22 @@ fn run_unchecked(folder: &Path, queries: &[&str]) -> Vec<Vec<Vec<Value>>> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+pub(crate) fn list_queries() -> Vec<&'static str> {
+    QUERIES.split(';').map(str::trim).filter(|sql| !sql.is_empty()).collect()
+}
+
+/// Returns the rows of all queries over these files from DuckDB alone.
+pub(crate) fn run_over_files(files: &[SandboxFile], queries: &[&str]) -> Vec<Vec<Vec<Value>>> {
+    let folder = TempDir::new().unwrap();
+    for file in files {
+        fs::write(folder.path().join(file.name.as_str()), &file.content).unwrap();
+    }
+    run_unchecked(folder.path(), queries)
+}
+
 /// Returns rows as text without their order, which is open where they are equal in what a query sorts by. The types of
 /// numbers differ, because the reader finds the narrowest, and it leaves out white space around texts.
-fn show_rows(rows: &[Vec<Value>]) -> BTreeSet<String> {
+pub(crate) fn show_rows(rows: &[Vec<Value>]) -> BTreeSet<String> {
     let show = |value: &Value| match value {
         Value::Number(number) => format!("{:.4}", number.as_f64().unwrap()),
         Value::String(text) => match text.parse::<f64>() {
@@ -195,13 +213,8 @@ fn show_rows(rows: &[Vec<Value>]) -> BTreeSet<String> {
 async fn queries_of_tpch_return_the_rows_of_the_engine_alone() {
     let sandbox = start().with_seconds(100);
     let files = generate_tables();
-    let folder = TempDir::new().unwrap();
-    for file in &files {
-        fs::write(folder.path().join(file.name.as_str()), &file.content).unwrap();
-    }
-    let queries = QUERIES.split(';').map(str::trim).filter(|sql| !sql.is_empty());
-    let queries: Vec<&str> = queries.collect();
-    let expected = run_unchecked(folder.path(), &queries);
+    let queries = list_queries();
+    let expected = run_over_files(&files, &queries);
     let tables = read_tables(&sandbox, files).await;
     let mut results = Vec::new();
     for queries in queries.chunks(QUERIES_OF_JOB) {

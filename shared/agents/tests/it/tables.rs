@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use djinn_agents::{DescribedColumn, TableFile, read_table};
+use djinn_agents::{DatabaseRelation, DescribedColumn, TableFile, TableSources, read_table};
 
 fn read(text: &str) -> Result<TableFile, String> {
     let data = BTreeSet::from(["orders.csv", "book.xlsx"]);
-    read_table("tables/a.md", text, &data).map_err(|problem| problem.to_string())
+    let sources = TableSources { data, connections: BTreeSet::from(["shop"]) };
+    read_table("tables/a.md", text, &sources).map_err(|problem| problem.to_string())
 }
 
 /// A file with these lines of front matter after `name` (line 2) and `source` (line 3).
@@ -37,6 +38,7 @@ fn a_table_file_says_where_rows_come_from_and_who_has_them() {
         name: "订单".to_owned(),
         title: Some("Orders".to_owned()),
         source: "book.xlsx".to_owned(),
+        relation: None,
         sheet: Some("Sheet 1".to_owned()),
         sql: Some("SELECT * FROM book".to_owned()),
         tenants: vec!["acme".to_owned(), "beta".to_owned()],
@@ -47,6 +49,22 @@ fn a_table_file_says_where_rows_come_from_and_who_has_them() {
     assert_eq!(table, Ok(expected));
     let least = read("---\nname: a\nsource: orders.csv\n---\n").unwrap();
     assert_eq!((least.rules.as_str(), least.columns.len()), ("", 0));
+}
+
+#[test]
+fn a_table_of_a_connection_has_the_rows_of_a_table_or_of_a_query() {
+    let relation = |keys: &str| {
+        let text = format!("---\nname: orders\nsource: shop\n{keys}---\n");
+        read(&text).unwrap().relation.unwrap()
+    };
+    let table = |schema: &str, name: &str| DatabaseRelation::Table {
+        schema: schema.to_owned(),
+        name: name.to_owned(),
+    };
+    assert_eq!(relation(""), table("public", "orders"));
+    assert_eq!(relation("table: Sales.Orders 2024\n"), table("Sales", "Orders 2024"));
+    let query = DatabaseRelation::Query("SELECT 1".to_owned());
+    assert_eq!(relation("sql: SELECT 1;\n"), query);
 }
 
 #[test]
@@ -79,6 +97,12 @@ fn a_broken_table_file_is_described_with_its_line() {
             "3: `source` names `../../etc/passwd.csv`, which is not beside",
         ),
         (source("[a.csv]"), "3: `source` is a list"),
+        (source("shopp"), "3: `source` names no connection `shopp`: did you mean `shop`?"),
+        (with_keys("table: public.a"), "4: `table` is only allowed with a `source` that is a"),
+        (source("shop\ntable: public.a\nsql: SELECT 1"), "4: `table` is not allowed with `sql`"),
+        (source("shop\ntable: orders"), "4: `table` is the text `orders`: `schema.name`"),
+        (source("shop\ntable: .a"), "4: `table` is the text `.a`: `schema.name`"),
+        (source("shop\nsheet: a"), "4: `sheet` is only allowed with"),
         (with_keys("sheet: a"), "4: `sheet` is only allowed with"),
         (with_keys("titel: a"), "4: `titel` is no key of a table: did you mean `title`?"),
         (with_keys("zzz: a"), "4: `zzz` is no key of a table: there are name,"),

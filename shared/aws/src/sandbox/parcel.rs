@@ -81,7 +81,8 @@ impl Parcel {
             | SandboxWork::Render { .. }
             | SandboxWork::Scale { .. }
             | SandboxWork::ReadTables { .. }
-            | SandboxWork::Query { .. } => Some(packing.prepare_answer().await?),
+            | SandboxWork::Query { .. }
+            | SandboxWork::ShowRows { .. } => Some(packing.prepare_answer().await?),
             SandboxWork::Look { .. }
             | SandboxWork::Extract { .. }
             | SandboxWork::Insights { .. } => None,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::kind::SandboxKind;
-use self::table::{QueryTable, QueryText, TableRule};
+use self::table::{FetchedResult, QueryTable, QueryText, TableRule};
 pub use self::value::{
     BlockError, BlockValue, ExtractValue, InsightValue, LookValue, RenderValue, ScaleValue,
 };
@@ -201,6 +201,12 @@ pub enum SandboxWork {
         dimension: Option<String>,
         /// The column with the time.
         time: Option<String>,
+    },
+    /// Makes results of rows of a database. Each result is a product, a CSV file. The value is a
+    /// [`table::QueryValue`].
+    ShowRows {
+        /// The results, whose rows are files of the job.
+        results: Vec<FetchedResult>,
     },
 }
 

@@ -6,8 +6,8 @@ mod manifest;
 use std::sync::Arc;
 
 pub use layout::{
-    AGENTS, FOLDERS, FolderLayout, MODES, PROMPTS, README, SERVERS, SERVERS_LOCK, TABLES, TOOLS,
-    WORKFLOWS, check_name, is_data, split_language,
+    AGENTS, CONNECTIONS, FOLDERS, FolderLayout, MODES, PROMPTS, README, SERVERS, SERVERS_LOCK,
+    TABLES, TOOLS, WORKFLOWS, check_name, is_data, split_language,
 };
 pub use manifest::{
     ListedText, MANIFEST, MAX_LISTED, MAX_MANIFEST, ManifestError, list_texts, parse_manifest,
@@ -19,7 +19,7 @@ use super::tool::BoxFuture;
 /// The maximum size of a text besides the [`SERVERS_LOCK`], in bytes.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// The maximum size of the [`SERVERS_LOCK`], in bytes.
+/// The maximum size of the [`SERVERS_LOCK`], and of a file with certificates, in bytes.
 pub const MAX_LOCK: usize = 2 * 1024 * 1024;
 
 /// The maximum size of a file with data, in bytes.
@@ -28,7 +28,8 @@ pub const MAX_DATA: usize = 20 * 1024 * 1024;
 /// Returns the maximum size of the text with this name, in bytes.
 #[must_use]
 pub fn max_text(name: &str) -> usize {
-    if name == SERVERS_LOCK { MAX_LOCK } else { MAX_TEXT }
+    // The certificate authorities of all regions of AWS have 165 KB.
+    if name == SERVERS_LOCK || name.starts_with("connections/") { MAX_LOCK } else { MAX_TEXT }
 }
 
 /// A text of a folder, or the current problem with the text.

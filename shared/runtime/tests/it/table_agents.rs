@@ -88,9 +88,10 @@ fn sim(points: Points, lines: Vec<(&'static str, StoryLine)>) -> Sim {
     sim_of(points, lines, do_job, &names, |parts| {
         let (store, prompts, sandbox) = (parts.store(), parts.prompts(), parts.sandbox());
         let catalog = Arc::new(TableCatalog::default());
-        let table = TableTool::new(parts.store(), parts.prompts(), parts.sandbox(), catalog);
+        let tables = Arc::clone(&catalog);
+        let table = TableTool::new(parts.store(), parts.prompts(), parts.sandbox(), tables);
         let tools = with_tool(Toolbox::default(), table);
-        let tools = with_tool(tools, QueryTool::new(store, prompts, sandbox));
+        let tools = with_tool(tools, QueryTool::new(store, prompts, sandbox, catalog));
         with_tool(tools, CiteQueriesTool::new(parts.store(), parts.prompts()))
     })
 }

@@ -7,7 +7,7 @@ use djinn_core::id::{FileName, SessionId};
 use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::sandbox::table::{
-    FileTable, QueryColumn, QueryTable, QueryText, QueryValue,
+    CheckedStatement, FileTable, QueryColumn, QueryTable, QueryText, QueryValue, SqlResult,
 };
 use djinn_runtime::port::sandbox::{JobContext, Sandbox, SandboxFile, SandboxJob, SandboxWork};
 use djinn_runtime::port::table::{
@@ -17,6 +17,7 @@ use djinn_runtime::port::tool::BoxFuture;
 use futures::future::join_all;
 
 use super::{CatalogTable, TableCatalog};
+use crate::database_query::{DatabaseQueries, DescribedTable};
 
 /// Maximum time of a query for first rows, in seconds.
 const MAX_SECONDS: u32 = 8;
@@ -86,14 +87,26 @@ impl TableCatalog {
         rows: u32,
     ) -> Result<TablePreview, TableUnavailable> {
         let (description, content) = self.read_for_page(sandbox, user, time_zone, table).await?;
+        if description.database.is_some() {
+            let described = DescribedTable {
+                name: description.table.clone(),
+                table: table.clone(),
+                description,
+            };
+            return self.fetch_first_rows(sandbox, user, time_zone, described, rows).await;
+        }
         let parquet = FileName::new(&description.parquet).map_err(|_| TableUnavailable)?;
         let columns = description.columns.iter();
         let columns = columns
             .map(|column| QueryColumn { name: column.name.clone(), kind: column.kind.clone() });
         let name = description.table;
         let sql = format!("SELECT * FROM \"{name}\" LIMIT {rows}");
-        let tables =
-            vec![QueryTable { name, parquet: parquet.clone(), columns: columns.collect() }];
+        let tables = vec![QueryTable {
+            name,
+            parquet: Some(parquet.clone()),
+            database: None,
+            columns: columns.collect(),
+        }];
         let queries = vec![QueryText { question: String::new(), sql: sql.clone() }];
         let work = SandboxWork::Query {
             tables,
@@ -110,12 +123,51 @@ impl TableCatalog {
         })?;
         let value: QueryValue =
             serde_json::from_value(answer.value).map_err(|_| TableUnavailable)?;
-        let result = value.results.into_iter().next().filter(|result| result.error.is_none());
-        let result = result.ok_or(TableUnavailable)?;
-        let rows = serde_json::from_str(&result.rows).map_err(|_| TableUnavailable)?;
-        let columns = result.columns.into_iter().map(|column| column.key).collect();
-        Ok(TablePreview { sql, columns, rows })
+        to_preview(sql, value)
     }
+
+    /// Returns the first rows of a table of a database. The statement is ours, so it needs no check.
+    async fn fetch_first_rows(
+        &self,
+        sandbox: &dyn Sandbox,
+        user: &UserKey,
+        time_zone: TimeZone,
+        table: DescribedTable,
+        rows: u32,
+    ) -> Result<TablePreview, TableUnavailable> {
+        let source = table.description.database.as_ref().ok_or(TableUnavailable)?;
+        let sql = format!("SELECT * FROM \"{}\" LIMIT {rows}", table.name);
+        let statement = CheckedStatement {
+            connection: source.connection.clone(),
+            text: sql.clone(),
+            tables: vec![table.name.clone()],
+            ..CheckedStatement::default()
+        };
+        let result = SqlResult { statement: Some(statement), ..SqlResult::default() };
+        let mut value = QueryValue { results: vec![result] };
+        let queries = DatabaseQueries {
+            catalog: self,
+            sandbox,
+            job: &job_context(user)?,
+            tables: &[table],
+            user,
+            time_zone,
+            seconds: MAX_SECONDS,
+        };
+        queries.fetch(&mut value, &mut Vec::new()).await.map_err(|error| {
+            tracing::warn!(%error, "the first rows of a database were not read");
+            TableUnavailable
+        })?;
+        to_preview(sql, value)
+    }
+}
+
+fn to_preview(sql: String, value: QueryValue) -> Result<TablePreview, TableUnavailable> {
+    let result = value.results.into_iter().next().filter(|result| result.error.is_none());
+    let result = result.ok_or(TableUnavailable)?;
+    let rows = serde_json::from_str(&result.rows).map_err(|_| TableUnavailable)?;
+    let columns = result.columns.into_iter().map(|column| column.key).collect();
+    Ok(TablePreview { sql, columns, rows })
 }
 
 fn job_context(user: &UserKey) -> Result<JobContext, TableUnavailable> {

@@ -52,7 +52,8 @@ impl SandboxWork {
             | Self::Render { .. }
             | Self::Scale { .. }
             | Self::ReadTables { .. }
-            | Self::Query { .. } => SandboxKind::Documents,
+            | Self::Query { .. }
+            | Self::ShowRows { .. } => SandboxKind::Documents,
         }
     }
 
@@ -60,7 +61,7 @@ impl SandboxWork {
     #[must_use]
     pub fn runs_sql_engine(&self) -> bool {
         match self {
-            Self::ReadTables { .. } | Self::Query { .. } => true,
+            Self::ReadTables { .. } | Self::Query { .. } | Self::ShowRows { .. } => true,
             Self::Python { .. }
             | Self::Look { .. }
             | Self::Extract { .. }

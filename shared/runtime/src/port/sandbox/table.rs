@@ -55,12 +55,24 @@ pub struct FileTable {
     pub sheet: Option<String>,
     /// The name of the product with the data.
     pub parquet: String,
-    /// The number of rows.
+    /// The number of rows; of a table of a database an estimate, or 0 if unknown.
     pub rows: u64,
     /// The columns, in the order of the file.
     pub columns: Vec<TableColumn>,
     /// Everything that was left out or changed.
     pub notes: Vec<TableNote>,
+    /// The database with the rows; `None` for a table with data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database: Option<DatabaseSource>,
+}
+
+/// The database with the rows of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatabaseSource {
+    /// The name of the connection.
+    pub connection: String,
+    /// The columns of each key: no two rows have the same values in them.
+    pub keys: Vec<Vec<String>>,
 }
 
 /// A column of a table.
@@ -111,8 +123,12 @@ pub struct TableNote {
 pub struct QueryTable {
     /// The name in SQL.
     pub name: String,
-    /// The name of the Parquet file among the job's files.
-    pub parquet: FileName,
+    /// The name of the Parquet file among the job's files; `None` for a table of a database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parquet: Option<FileName>,
+    /// The database with the rows: a query over it is checked, not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<DatabaseSource>,
     /// The columns.
     pub columns: Vec<QueryColumn>,
 }
@@ -170,6 +186,49 @@ pub struct SqlResult {
     pub notes: Vec<QueryNote>,
     /// The name of the product with all rows.
     pub file: String,
+    /// The statement for a database, in place of rows.
+    pub statement: Option<CheckedStatement>,
+}
+
+/// A query that passed the check for a database, and its facts.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct CheckedStatement {
+    /// The name of the connection.
+    pub connection: String,
+    /// The query, written again from its checked tree.
+    pub text: String,
+    /// The names of the tables that the query reads.
+    pub tables: Vec<String>,
+    /// An object of facts for each result column; empty if unknown.
+    pub facts: Vec<Value>,
+    /// True if the query has conditions.
+    pub has_condition: bool,
+}
+
+/// The rows of a database that become a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FetchedResult {
+    /// The number of the result in its call, from 1.
+    pub number: usize,
+    /// The question in words.
+    pub question: String,
+    /// The query as the model wrote it.
+    pub sql: String,
+    /// As [`SqlResult::filters`].
+    pub filters: Vec<Value>,
+    /// As [`SqlResult::notes`].
+    pub notes: Vec<QueryNote>,
+    /// As [`CheckedStatement::facts`].
+    pub facts: Vec<Value>,
+    /// As [`CheckedStatement::has_condition`].
+    pub has_condition: bool,
+    /// True if there are more rows.
+    pub is_cut: bool,
+    /// The columns.
+    pub columns: Vec<QueryColumn>,
+    /// The name of the job's file with a JSON object in a line for each row.
+    pub file: FileName,
 }
 
 /// The error of a query.

@@ -37,6 +37,10 @@ pub const MODES: FolderLayout = FolderLayout { name: "modes", ..TEXTS };
 /// The prompts in place of ours.
 pub const PROMPTS: FolderLayout = FolderLayout { name: "prompts", has_groups: true, ..TEXTS };
 
+/// The certificate authorities of databases.
+pub const CONNECTIONS: FolderLayout =
+    FolderLayout { name: "connections", ending: "pem", has_languages: false, ..TEXTS };
+
 /// The MCP servers. Their tools are those of the [`SERVERS_LOCK`].
 pub const SERVERS: FolderLayout = FolderLayout { name: "tools/servers", ..TOOLS };
 
@@ -64,7 +68,8 @@ const TEXTS: FolderLayout = FolderLayout {
 };
 
 /// Every folder of a configuration folder, a folder within another after it.
-pub const FOLDERS: &[FolderLayout] = &[AGENTS, MODES, PROMPTS, TABLES, TOOLS, SERVERS, WORKFLOWS];
+pub const FOLDERS: &[FolderLayout] =
+    &[AGENTS, CONNECTIONS, MODES, PROMPTS, TABLES, TOOLS, SERVERS, WORKFLOWS];
 
 impl FolderLayout {
     /// Returns the texts of this folder, each with its name below the folder.
@@ -184,6 +189,7 @@ mod tests {
             "prompts/a.md",
             "workflows/weekly.yaml",
             "workflows/zh/weekly.yaml",
+            "connections/shop.pem",
             "tables/orders.md",
             "tables/orders.csv",
             "tables/orders.2024.parquet",
@@ -197,7 +203,7 @@ mod tests {
         let agents = "is not named agents/NAME.md, agents/en/NAME.md or agents/zh/NAME.md";
         let prompts = "is not named prompts/en/GROUP/NAME.md or prompts/zh/GROUP/NAME.md";
         let tables = "is not named tables/NAME.md, or its data tables/NAME.csv|xlsx|parquet";
-        let elsewhere = "is neither djinn.toml nor a file in agents/, modes/, prompts/, tables/, tools/, tools/servers/, workflows/";
+        let elsewhere = "is neither djinn.toml nor a file in agents/, connections/, modes/, prompts/, tables/, tools/, tools/servers/, workflows/";
         let long = format!("agents/{}.md", "a".repeat(101));
         for (name, says) in [
             ("agents/../a.md", agents),
@@ -223,6 +229,7 @@ mod tests {
                 "workflows/a.md",
                 "is not named workflows/NAME.yaml, workflows/en/NAME.yaml or workflows/zh/NAME.yaml",
             ),
+            ("connections/a.crt", "is not named connections/NAME.pem"),
             ("tables/a.xls", tables),
             ("tables/en/a.csv", tables),
             ("tables/../a.csv", tables),

@@ -1,0 +1,57 @@
+//! The rows of a checked query.
+
+use std::pin::pin;
+
+use djinn_runtime::port::database::{
+    DatabaseConnection, DatabaseError, DatabaseQuery, DatabaseRows,
+};
+use djinn_runtime::port::sandbox::table::QueryColumn;
+use futures::TryStreamExt as _;
+use tokio_postgres::types::{ToSql, Type};
+
+use crate::connect::OpenConnection;
+use crate::failure;
+use crate::kind::kind_of;
+use crate::statement::{build_columns, build_rows};
+
+/// The types of a statement's parameters, even if no condition has them.
+const PARAMETER_TYPES: [Type; 2] = [Type::TEXT, Type::TEXT];
+
+/// Returns the rows of a checked query.
+///
+/// # Errors
+/// Returns [`DatabaseError`].
+pub(crate) async fn query(
+    connection: &DatabaseConnection,
+    query: &DatabaseQuery,
+) -> Result<DatabaseRows, DatabaseError> {
+    let mut open = OpenConnection::open(connection).await?;
+    let transaction = open.begin(query.time_zone, query.timeout_ms).await?;
+    let columns = build_columns(query);
+    let described = transaction.prepare_typed(&columns.text, &PARAMETER_TYPES).await;
+    let described = described.map_err(|error| failure::of_statement(&error, columns.prefix))?;
+    let columns = described.columns().iter().map(|column| QueryColumn {
+        name: column.name().to_owned(),
+        kind: kind_of(column.type_()).to_owned(),
+    });
+    let mut result = DatabaseRows { columns: columns.collect(), ..DatabaseRows::default() };
+    let rows = build_rows(query);
+    let failed = |error| failure::of_statement(&error, rows.prefix);
+    let prepared = transaction.prepare_typed(&rows.text, &PARAMETER_TYPES).await.map_err(failed)?;
+    let (user, tenant) = (query.user.user.as_str(), query.user.tenant.as_str());
+    let parameters: [&(dyn ToSql + Sync); 2] = [&user, &tenant];
+    let stream = transaction.query_raw(&prepared, parameters).await.map_err(failed)?;
+    let mut stream = pin!(stream);
+    let mut room = query.max_bytes;
+    while let Some(row) = stream.try_next().await.map_err(failed)? {
+        let row: Option<String> = row.try_get(0).map_err(failed)?;
+        let row = row.unwrap_or_default();
+        if result.rows.len() == query.max_rows || row.len() > room {
+            result.is_cut = true;
+            break;
+        }
+        room -= row.len();
+        result.rows.push(row);
+    }
+    Ok(result)
+}
