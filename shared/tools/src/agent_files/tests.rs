@@ -19,6 +19,7 @@ fn files() -> AgentFiles {
         "collect",
         "cite_queries",
         "file_tool",
+        "find_insights",
         "find_tables",
         "look",
         "python",
