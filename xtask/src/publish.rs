@@ -129,7 +129,8 @@ mod tests {
         let manifest = parse_manifest(&fs::read(folder.join(MANIFEST)).unwrap()).unwrap();
         let names: Vec<_> = manifest.into_iter().map(|file| file.name).collect();
         assert_eq!(names, ["agents/pricing.md", "djinn.toml"]);
-        let filters = "--exclude * --include djinn.toml --include agents/*.md --include modes/*.md";
+        let filters = "--exclude * --include djinn.toml --include agents/*.md \
+                       --include connections/*.pem --include modes/*.md";
         let (own, lines) = (folder.display(), fs::read_to_string(&log).unwrap());
         for (line, begins) in lines.lines().zip([
             format!("s3 cp {own} s3://bucket/config/ --recursive {filters}"),
