@@ -121,12 +121,12 @@ async fn describe_table(
         table.names.push(name.clone());
         if is_readable {
             let kind = Type::from_oid(oid).map_or("text", |column_type| kind_of(&column_type));
-            let known = statistics.get(&name);
+            let statistic = statistics.get(&name);
             let column = TableColumn { name, kind: kind.to_owned(), ..TableColumn::default() };
             let is_key = table.keys.iter().any(|key| *key == [column.name.clone()]);
             let column = TableColumn { is_key, ..column };
-            table.columns.push(match known {
-                Some(known) => known.describe(column, table.rows),
+            table.columns.push(match statistic {
+                Some(statistic) => statistic.describe(column, table.rows),
                 None => column,
             });
         }

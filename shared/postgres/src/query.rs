@@ -38,8 +38,8 @@ pub(crate) async fn query(
     let rows = build_rows(query);
     let failed = |error| failure::of_statement(&error, rows.prefix);
     let prepared = transaction.prepare_typed(&rows.text, &PARAMETER_TYPES).await.map_err(failed)?;
-    let (user, tenant) = (query.user.user.as_str(), query.user.tenant.as_str());
-    let parameters: [&(dyn ToSql + Sync); 2] = [&user, &tenant];
+    let parameters: [&(dyn ToSql + Sync); 2] =
+        [&query.user.user.as_str(), &query.user.tenant.as_str()];
     let stream = transaction.query_raw(&prepared, parameters).await.map_err(failed)?;
     let mut stream = pin!(stream);
     let mut room = query.max_bytes;

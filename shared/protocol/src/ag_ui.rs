@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use djinn_core::entry::{Entry, Event, ResetReason, RunResult};
 use djinn_core::file::ProductFile;
 use djinn_core::human::{ASK_USER, HumanRequest};
-use djinn_core::id::{CallId, HumanRequestId, RunId};
+use djinn_core::id::{CallId, RunId};
 use djinn_core::language::Language;
 use djinn_core::plan::PLANNING_TOOL;
 use djinn_core::status::RunStatus;
@@ -81,7 +81,6 @@ pub struct AgUi {
     /// The calls without a result, with the visibility of the result.
     calls: BTreeMap<CallId, bool>,
     requests: OpenRequests,
-    request_links: BTreeMap<HumanRequestId, String>,
     plan: CurrentPlan,
     children: WorkingChildren,
     /// The newest message of the run, which has the calls that follow.
@@ -102,7 +101,6 @@ impl AgUi {
             texts: Texts::default(),
             calls: BTreeMap::new(),
             requests: OpenRequests::default(),
-            request_links: BTreeMap::new(),
             plan: CurrentPlan::default(),
             children: WorkingChildren::default(),
             newest_message: String::new(),
@@ -131,16 +129,8 @@ impl AgUi {
 
     fn apply_entry(&mut self, entry: &Entry) {
         self.links.advance_to(entry.at_ms);
-        if let Event::HumanRequested { requests, .. } = &entry.event {
-            for request in requests {
-                self.requests.add(request);
-                let link = self.links.response_link(request, entry.at_ms);
-                self.request_links.extend(link.map(|link| (request.id.clone(), link)));
-            }
-        } else if let Event::HumanResolved(response) = &entry.event {
-            self.requests.remove(&response.request);
-        } else if let Event::CallCompleted { call, result } = &entry.event {
-            self.requests.forget(&entry.path, Some(call));
+        self.requests.apply_entry(entry, &self.links);
+        if let Event::CallCompleted { call, result } = &entry.event {
             if entry.path.is_root() {
                 self.complete_call(call, result);
             }
@@ -157,8 +147,6 @@ impl AgUi {
             self.transcript.send_child(&path, &content);
         } else if let Event::ChildEnded { child, status, text, files, .. } = &entry.event {
             let path = entry.path.with_child(child.clone());
-            // Nobody responds to the requests of a child that has ended.
-            self.requests.forget(&path, None);
             if let Some(content) = self.children.end(&path, *status, text) {
                 self.transcript.send_child(&path, &content);
             }
@@ -330,7 +318,7 @@ impl Projection for AgUi {
         let record = cursor.map_or(0, |cursor| cursor.record);
         let describe = |request: &HumanRequest| {
             let id = InterruptId { run: self.run.clone(), record, request: request.id.clone() };
-            let link = self.request_links.get(&request.id).cloned();
+            let link = self.requests.link(&request.id).map(str::to_owned);
             describe_interrupt(request, &id, link, self.language)
         };
         let interrupts: Vec<Value> = self.requests.iter().map(describe).collect();

@@ -8,15 +8,13 @@ mod calls;
 mod parts;
 mod text;
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use calls::{Calls, call_to_approve};
 use djinn_core::entry::{Entry, Event, ResetReason, RunResult};
 use djinn_core::file::ProductFile;
 use djinn_core::human::HumanRequest;
-use djinn_core::id::{HumanRequestId, RunId, StepId};
+use djinn_core::id::{RunId, StepId};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
 use djinn_core::plan::{Plan, StepStatus};
@@ -62,7 +60,6 @@ pub struct AiSdk {
     calls: Calls,
     /// The open requests without a call to approve: the user's next message is the response.
     requests: OpenRequests,
-    request_links: BTreeMap<HumanRequestId, String>,
     plan: Option<Plan>,
     children: WorkingChildren,
 }
@@ -81,7 +78,6 @@ impl AiSdk {
             texts: Texts::default(),
             calls: Calls::default(),
             requests: OpenRequests::default(),
-            request_links: BTreeMap::new(),
             plan: None,
             children: WorkingChildren::default(),
         }
@@ -191,9 +187,7 @@ impl AiSdk {
             self.calls.ask_approval(&key, tool, &arguments, &request.id, &mut self.parts);
             return;
         }
-        self.requests.add(request);
-        let link = self.links.response_link(request, at_ms);
-        self.request_links.extend(link.map(|link| (request.id.clone(), link)));
+        self.requests.add(request, self.links.response_link(request, at_ms));
     }
 
     /// Sends a complete text of our own.
@@ -299,9 +293,7 @@ impl Projection for AiSdk {
         if !is_paused && self.options.reconnects {
             return Vec::new();
         }
-        let links = self.request_links.iter();
-        let links = links.filter(|(request, _)| self.requests.contains(request));
-        let links: Vec<String> = links.map(|(_, link)| link.clone()).collect();
+        let links: Vec<String> = self.requests.links().map(str::to_owned).collect();
         let words = match requests {
             Some(words) => [vec![words], links].concat().join("\n\n"),
             None if is_paused => String::new(),

@@ -5,14 +5,11 @@
 
 mod answer;
 
-use std::collections::BTreeMap;
-
 use answer::{Answer, ChatEnd, Part};
 
 use djinn_core::entry::{Entry, Event, ResetReason, RunResult};
 use djinn_core::file::ProductFile;
-use djinn_core::human::HumanRequest;
-use djinn_core::id::{HumanRequestId, MessageId, RunId};
+use djinn_core::id::{MessageId, RunId};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
 use djinn_messages::Wording;
@@ -63,7 +60,6 @@ pub struct ChatCompletions {
     /// True if the next text begins a new paragraph.
     needs_break: bool,
     requests: OpenRequests,
-    request_links: BTreeMap<HumanRequestId, String>,
     work: WorkLines,
 }
 
@@ -83,23 +79,13 @@ impl ChatCompletions {
             newest_text: String::new(),
             needs_break: false,
             requests: OpenRequests::default(),
-            request_links: BTreeMap::new(),
             work: WorkLines::default(),
         }
     }
 
     fn apply_entry(&mut self, entry: &Entry) -> Vec<Part> {
         self.links.advance_to(entry.at_ms);
-        if let Event::HumanRequested { requests, .. } = &entry.event {
-            self.add_requests(requests, entry.at_ms);
-        } else if let Event::HumanResolved(response) = &entry.event {
-            self.requests.remove(&response.request);
-        } else if let Event::CallCompleted { call, .. } = &entry.event {
-            self.requests.forget(&entry.path, Some(call));
-        } else if let Event::ChildEnded { child, .. } = &entry.event {
-            // Nobody responds to the requests of a child that has ended.
-            self.requests.forget(&entry.path.with_child(child.clone()), None);
-        }
+        self.requests.apply_entry(entry, &self.links);
         if entry.path.is_root() {
             self.apply_own_event(&entry.event, entry.at_ms)
         } else {
@@ -151,14 +137,6 @@ impl ChatCompletions {
             | Event::ReviewCompleted(_)
             | Event::UserMessageAdded { .. }
             | Event::VerdictGiven(_) => Vec::new(),
-        }
-    }
-
-    fn add_requests(&mut self, requests: &[HumanRequest], at_ms: i64) {
-        for request in requests {
-            self.requests.add(request);
-            let link = self.links.response_link(request, at_ms);
-            self.request_links.extend(link.map(|link| (request.id.clone(), link)));
         }
     }
 
@@ -280,10 +258,8 @@ impl ChatCompletions {
             Some(words) => ("stop", words),
             None => ("length", Wording::StillWorking.text(self.language).to_owned()),
         };
-        let links = &self.request_links;
-        let links = links.iter().filter(|(request, _)| self.requests.contains(request));
-        let links: String = links.map(|(_, link)| format!("{link}\n")).collect();
-        let links = if links.is_empty() { links } else { format!("\n\n{}", links.trim_end()) };
+        let links = self.requests.links().collect::<Vec<_>>().join("\n");
+        let links = if links.is_empty() { links } else { format!("\n\n{links}") };
         let words = format!("{words}{links}\n\n`{}`", self.run);
         self.needs_break |= self.shows_open_text;
         let open = self.open_message.as_ref().map(|(_, open)| open.text_of(TextKind::Text));

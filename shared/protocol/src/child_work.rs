@@ -24,8 +24,11 @@ struct WorkingChild {
 impl WorkingChildren {
     /// Adds a child, and returns its object.
     pub(crate) fn start(&mut self, path: &Path, description: &str, agent: &str) -> Value {
-        let (description, agent) = (description.to_owned(), agent.to_owned());
-        let child = WorkingChild { description, agent, text: String::new() };
+        let child = WorkingChild {
+            description: description.to_owned(),
+            agent: agent.to_owned(),
+            text: String::new(),
+        };
         let object = child.to_json(RunStatus::Running);
         self.0.insert(path.clone(), child);
         object

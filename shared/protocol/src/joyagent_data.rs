@@ -89,7 +89,7 @@ impl JoyAgentData {
             }
             Event::HumanRequested { requests, .. } => {
                 for request in requests {
-                    self.requests.add(request);
+                    self.requests.add(request, None);
                 }
                 Vec::new()
             }

@@ -7,10 +7,8 @@ mod message;
 mod outcome;
 mod tools;
 
-use std::collections::BTreeMap;
-
 use djinn_core::entry::{Entry, Event, RunResult};
-use djinn_core::id::{HumanRequestId, RunId};
+use djinn_core::id::RunId;
 use djinn_core::language::Language;
 use djinn_core::status::RunStatus;
 use serde_json::{Value, json};
@@ -57,7 +55,6 @@ pub struct Mcp {
     /// The number of notifications so far.
     progress: u64,
     requests: OpenRequests,
-    request_links: BTreeMap<HumanRequestId, String>,
     /// True once the result was sent.
     is_complete: bool,
 }
@@ -83,24 +80,7 @@ impl Mcp {
             work: WorkLines::default(),
             progress: 0,
             requests: OpenRequests::default(),
-            request_links: BTreeMap::new(),
             is_complete: false,
-        }
-    }
-
-    fn add_requests(&mut self, entry: &Entry) {
-        if let Event::HumanRequested { requests, .. } = &entry.event {
-            for request in requests {
-                self.requests.add(request);
-                let link = self.links.response_link(request, entry.at_ms);
-                self.request_links.extend(link.map(|link| (request.id.clone(), link)));
-            }
-        } else if let Event::HumanResolved(response) = &entry.event {
-            self.requests.remove(&response.request);
-        } else if let Event::CallCompleted { call, .. } = &entry.event {
-            self.requests.forget(&entry.path, Some(call));
-        } else if let Event::ChildEnded { child, .. } = &entry.event {
-            self.requests.forget(&entry.path.with_child(child.clone()), None);
         }
     }
 
@@ -127,7 +107,7 @@ impl Mcp {
             id: request.id.to_string(),
             text: request_line(request, self.language),
             may_say: request.subject.is_question(),
-            link: self.request_links.get(&request.id).cloned(),
+            link: self.requests.link(&request.id).map(str::to_owned),
         };
         let requests = self.requests.iter().map(request).collect();
         let base = McpOutcome::new(self.run.to_string(), self.session.clone(), status);
@@ -158,7 +138,7 @@ fn event(message: &Value) -> Frame {
 impl Projection for Mcp {
     fn project_entry(&mut self, entry: &Entry) -> Vec<Frame> {
         self.links.advance_to(entry.at_ms);
-        self.add_requests(entry);
+        self.requests.apply_entry(entry, &self.links);
         if !entry.path.is_root() {
             return Vec::new();
         }

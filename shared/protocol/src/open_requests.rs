@@ -1,10 +1,11 @@
-//! Open human requests as text, for chat-only clients.
+//! The open human requests of a run with their links, and as text for chat-only clients.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use djinn_core::budget::format_dollars;
+use djinn_core::entry::{Entry, Event};
 use djinn_core::human::{ASK_USER, HumanRequest, Subject, parse_questions};
 use djinn_core::id::{CallId, FileName, HumanRequestId, Path};
 use djinn_core::language::Language;
@@ -12,17 +13,41 @@ use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
 use djinn_core::tool::Risk;
 use djinn_messages::Wording;
 
+use crate::link::SessionLinks;
+
 /// Maximum arguments of a call in a chat, and maximum characters of each.
 const MAX_ARGUMENTS: usize = 20;
 const MAX_VALUE: usize = 200;
 
 /// The open human requests of a run.
 #[derive(Default)]
-pub(crate) struct OpenRequests(BTreeMap<HumanRequestId, HumanRequest>);
+pub(crate) struct OpenRequests(BTreeMap<HumanRequestId, OpenRequest>);
+
+struct OpenRequest {
+    request: HumanRequest,
+    /// The link to a page for the response, if the deployment signs links.
+    link: Option<String>,
+}
 
 impl OpenRequests {
-    pub(crate) fn add(&mut self, request: &HumanRequest) {
-        self.0.insert(request.id.clone(), request.clone());
+    /// Adds or drops the requests that an entry of the run or of a child opens or closes.
+    pub(crate) fn apply_entry(&mut self, entry: &Entry, links: &SessionLinks) {
+        if let Event::HumanRequested { requests, .. } = &entry.event {
+            for request in requests {
+                self.add(request, links.response_link(request, entry.at_ms));
+            }
+        } else if let Event::HumanResolved(response) = &entry.event {
+            self.remove(&response.request);
+        } else if let Event::CallCompleted { call, .. } = &entry.event {
+            self.forget(&entry.path, Some(call));
+        } else if let Event::ChildEnded { child, .. } = &entry.event {
+            // Nobody responds to the requests of a child that has ended.
+            self.forget(&entry.path.with_child(child.clone()), None);
+        }
+    }
+
+    pub(crate) fn add(&mut self, request: &HumanRequest, link: Option<String>) {
+        self.0.insert(request.id.clone(), OpenRequest { request: request.clone(), link });
     }
 
     pub(crate) fn remove(&mut self, request: &HumanRequestId) {
@@ -31,16 +56,22 @@ impl OpenRequests {
 
     /// Returns the open requests, in the order of their ids.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &HumanRequest> {
-        self.0.values()
+        self.0.values().map(|open| &open.request)
     }
 
-    pub(crate) fn contains(&self, request: &HumanRequestId) -> bool {
-        self.0.contains_key(request)
+    /// Returns the link of an open request.
+    pub(crate) fn link(&self, request: &HumanRequestId) -> Option<&str> {
+        self.0.get(request)?.link.as_deref()
+    }
+
+    /// Returns the links of the open requests, in the order of their ids.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &str> {
+        self.0.values().filter_map(|open| open.link.as_deref())
     }
 
     /// Drops obsolete requests: of a call, or of a whole child.
     pub(crate) fn forget(&mut self, path: &Path, call: Option<&CallId>) {
-        self.0.retain(|_, ask| {
+        self.0.retain(|_, OpenRequest { request: ask, .. }| {
             let about = ask.subject.call().map(|(about, ..)| about);
             let is_there = match (call, &ask.child) {
                 (None, Some(_)) => ask.id.path().is_within(path),
@@ -53,14 +84,13 @@ impl OpenRequests {
 
     /// Returns the open requests with instructions for a response; `None` without open requests.
     pub(crate) fn describe(&self, language: Language) -> Option<String> {
-        let questions: Vec<String> =
-            self.0.values().map(|ask| request_line(ask, language)).collect();
+        let questions: Vec<String> = self.iter().map(|ask| request_line(ask, language)).collect();
         if questions.is_empty() {
             return None;
         }
         let is_question = |ask: &HumanRequest| matches!(&ask.subject, Subject::Call { tool, .. } if tool == ASK_USER);
-        let all_are_questions = self.0.values().all(is_question);
-        let mut can_change = self.0.values().filter(|ask| !is_question(ask));
+        let all_are_questions = self.iter().all(is_question);
+        let mut can_change = self.iter().filter(|ask| !is_question(ask));
         let one_can_change = self.0.len() == 1
             && can_change.all(|ask| changeable_parameters(&ask.subject).is_some())
             && !all_are_questions;

@@ -10,11 +10,9 @@ mod object;
 mod unfinished_message;
 mod writer;
 
-use std::collections::BTreeMap;
-
 use djinn_core::entry::{Entry, Event, ResetReason, RunResult};
 use djinn_core::file::ProductFile;
-use djinn_core::id::{HumanRequestId, MessageId, RunId};
+use djinn_core::id::{MessageId, RunId};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
 use djinn_core::status::RunStatus;
@@ -56,7 +54,6 @@ pub struct ResponsesApi {
     /// The text of the newest complete message.
     newest_text: String,
     requests: OpenRequests,
-    request_links: BTreeMap<HumanRequestId, String>,
     work: WorkLines,
     writer: EventWriter,
 }
@@ -88,7 +85,6 @@ impl ResponsesApi {
             output: Vec::new(),
             newest_text: String::new(),
             requests: OpenRequests::default(),
-            request_links: BTreeMap::new(),
             work: WorkLines::default(),
             writer: EventWriter::new(is_stream, after),
         }
@@ -96,20 +92,7 @@ impl ResponsesApi {
 
     fn apply_entry(&mut self, entry: &Entry) {
         self.links.advance_to(entry.at_ms);
-        if let Event::HumanRequested { requests, .. } = &entry.event {
-            for request in requests {
-                self.requests.add(request);
-                let link = self.links.response_link(request, entry.at_ms);
-                self.request_links.extend(link.map(|link| (request.id.clone(), link)));
-            }
-        } else if let Event::HumanResolved(response) = &entry.event {
-            self.requests.remove(&response.request);
-        } else if let Event::CallCompleted { call, .. } = &entry.event {
-            self.requests.forget(&entry.path, Some(call));
-        } else if let Event::ChildEnded { child, .. } = &entry.event {
-            // Nobody responds to the requests of a child that has ended.
-            self.requests.forget(&entry.path.with_child(child.clone()), None);
-        }
+        self.requests.apply_entry(entry, &self.links);
         if entry.path.is_root() {
             self.apply_own_event(&entry.event, entry.at_ms);
         }
@@ -304,9 +287,7 @@ impl ResponsesApi {
             self.writer.set_document(&response);
             return;
         };
-        let links = &self.request_links;
-        let links = links.iter().filter(|(request, _)| self.requests.contains(request));
-        let links: String = links.map(|(_, link)| format!("\n{link}")).collect();
+        let links: String = self.requests.links().map(|link| format!("\n{link}")).collect();
         let separator = if links.is_empty() { "" } else { "\n" };
         self.has_written = false;
         self.add_text(&format!("{words}{separator}{links}"));

@@ -49,13 +49,13 @@ pub fn read_connections(
     let Some(text) = CONNECTIONS.find_text(var) else { return Ok(Connections::default()) };
     let fields: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text)
         .map_err(|_| CONNECTIONS.problem("must be a table for each connection"))?;
-    let read = |(name, value): (String, serde_json::Value)| {
+    let parse = |(name, value): (String, serde_json::Value)| {
         let connection = read_connection(&name, value, var, texts);
         let connection =
             connection.map_err(|problem| CONNECTIONS.problem(&format!("`{name}` {problem}")));
         Ok((name, Arc::new(connection?)))
     };
-    fields.into_iter().map(read).collect()
+    fields.into_iter().map(parse).collect()
 }
 
 fn read_connection(

@@ -78,15 +78,15 @@ impl DatabaseQueries<'_> {
         let work = SandboxWork::ShowRows { results: fetched };
         let job = SandboxJob { work, files, state: Vec::new() };
         let answer = self.sandbox.run_job(self.job, job).await?;
-        let shown: QueryValue = match answer.end {
+        let typed_rows: QueryValue = match answer.end {
             JobEnd::Done => serde_json::from_value(answer.value).unwrap_or_default(),
             _ => QueryValue::default(),
         };
         products.extend(answer.products);
-        let mut shown = shown.results.into_iter();
+        let mut typed_results = typed_rows.results.into_iter();
         for number in numbers {
             let Some(result) = value.results.get_mut(number - 1) else { continue };
-            match shown.next() {
+            match typed_results.next() {
                 Some(rows) => *result = rows,
                 None => {
                     let code = "too_large".to_owned();
@@ -102,8 +102,9 @@ impl DatabaseQueries<'_> {
         statement: &CheckedStatement,
         timeout_ms: u32,
     ) -> Result<DatabaseRows, DatabaseError> {
-        let meant = |name: &String| self.tables.iter().find(|table| table.name == *name);
-        let views = statement.tables.iter().map(|name| meant(name).and_then(DescribedTable::view));
+        let find_table = |name: &String| self.tables.iter().find(|table| table.name == *name);
+        let views =
+            statement.tables.iter().map(|name| find_table(name).and_then(DescribedTable::view));
         let views: Option<Vec<DatabaseView>> = views.collect();
         // The tables of a statement have one connection, also of a statement without tables.
         let connection = self.tables.iter().find(|table| {
@@ -146,8 +147,9 @@ impl DatabaseQueries<'_> {
             DatabaseError::Changed => {
                 let mut near = Vec::new();
                 for table in used() {
-                    let read = self.catalog.describe_again(&table.table, self.user, self.time_zone);
-                    if let Some((description, _)) = &read.await.table {
+                    let description =
+                        self.catalog.describe_again(&table.table, self.user, self.time_zone);
+                    if let Some((description, _)) = &description.await.table {
                         let columns = description.columns.iter();
                         near.extend(
                             columns.map(|column| format!("{}.{}", table.name, column.name)),

@@ -122,8 +122,8 @@ impl<F: Files + Send + Sync> TypedTool for InsightTool<F> {
             return Err(ToolError::from_detail(text));
         }
         state.add_finding(number.unwrap_or_default(), text.clone());
-        let kept = state.keep(self.files.as_ref(), context).await;
-        let kept = kept.map_err(|_| self.unavailable(context))?;
-        Ok(ToolOutput { state: Some(kept), ..ToolOutput::from_text(text) })
+        let state = state.keep(self.files.as_ref(), context).await;
+        let state = Some(state.map_err(|_| self.unavailable(context))?);
+        Ok(ToolOutput { state, ..ToolOutput::from_text(text) })
     }
 }

@@ -85,11 +85,12 @@ impl<F: Files + Send + Sync> QueryTool<F> {
         for stored in state.tables().filter(|table| table.table.database.is_some()) {
             let table = tables.iter().find(|table| table.file.name == stored.table.table);
             let Some(table) = table else { continue };
-            let (job, zone) = (job_context(context), context.time_zone);
-            let read = self.catalog.read_table(&*self.sandbox, &job, table, user, zone).await;
-            let read =
-                read.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
-            let Some((description, _)) = &read.table else { continue };
+            let job = job_context(context);
+            let zone = context.time_zone;
+            let content = self.catalog.read_table(&*self.sandbox, &job, table, user, zone).await;
+            let content =
+                content.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
+            let Some((description, _)) = &content.table else { continue };
             described.push(DescribedTable {
                 name: stored.name.clone(),
                 table: table.clone(),

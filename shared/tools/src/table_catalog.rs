@@ -202,9 +202,9 @@ impl TableCatalog {
             }
             _ => Err(DatabaseError::Changed),
         };
-        let read = Arc::new(read_description(&table.file, described));
-        self.keep(table.key_for(user, time_zone), &read);
-        read
+        let content = Arc::new(read_description(&table.file, described));
+        self.keep(table.key_for(user, time_zone), &content);
+        content
     }
 
     fn current(&self) -> CurrentTables {

@@ -40,7 +40,7 @@ impl Translator {
     ) -> Vec<AgentResponse> {
         let mut events = Vec::with_capacity(requests.len() * 2);
         for human_request in requests {
-            self.open_requests.add(human_request);
+            self.open_requests.add(human_request, None);
             let call = human_request.subject.call().map(|(call, ..)| call);
             let turn = call.and_then(|call| call.message().turn_number()).unwrap_or_default();
             // The other requests of the group have separate events.

@@ -98,23 +98,23 @@ impl UnfinishedMessage {
     /// Writes new reasoning, unless the text has begun.
     fn write_reasoning(&mut self, place: MessagePlace<'_>, writer: &mut EventWriter) {
         let ItemProgress { stage, len } = self.reasoning;
-        let known = self.known.text_of(TextKind::Reasoning);
-        let rest = known.get(len..).filter(|rest| !rest.is_empty());
+        let reasoning = self.known.text_of(TextKind::Reasoning);
+        let rest = reasoning.get(len..).filter(|rest| !rest.is_empty());
         let has_text = self.text.stage > ItemStage::Absent;
         let Some(rest) = rest.filter(|_| stage <= ItemStage::Open && !has_text) else { return };
         let item = place.reasoning();
         writer.go_to(SequenceNumber::reasoning_opening(place.record));
         writer.write_if(stage < ItemStage::Added, || item.added());
         writer.write_if(stage < ItemStage::Open, || item.part_added());
-        writer.go_to(SequenceNumber::reasoning(place.record, known.len()));
+        writer.go_to(SequenceNumber::reasoning(place.record, reasoning.len()));
         writer.write(|| item.delta(rest));
-        self.reasoning = ItemProgress { stage: ItemStage::Open, len: known.len() };
+        self.reasoning = ItemProgress { stage: ItemStage::Open, len: reasoning.len() };
     }
 
     /// Writes new text, after the end of the reasoning.
     fn write_text(&mut self, place: MessagePlace<'_>, writer: &mut EventWriter) {
-        let known = self.known.text_of(TextKind::Text);
-        let rest = known.get(self.text.len..).filter(|rest| !rest.is_empty());
+        let text = self.known.text_of(TextKind::Text);
+        let rest = text.get(self.text.len..).filter(|rest| !rest.is_empty());
         let Some(rest) = rest else { return };
         if self.reasoning.is_open() {
             let reasoning = self.known.text_of(TextKind::Reasoning);
@@ -133,9 +133,9 @@ impl UnfinishedMessage {
         writer.go_to(SequenceNumber::text_opening(place.record));
         writer.write_if(stage < ItemStage::Added, || item.added());
         writer.write_if(stage < ItemStage::Open, || item.part_added());
-        writer.go_to(SequenceNumber::text(place.record, known.len()));
+        writer.go_to(SequenceNumber::text(place.record, text.len()));
         writer.write(|| item.delta(rest));
-        self.text = ItemProgress { stage: ItemStage::Open, len: known.len() };
+        self.text = ItemProgress { stage: ItemStage::Open, len: text.len() };
     }
 
     /// Writes the rest of the complete message, and returns its items. Text that differs from the shown text is an

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::analysis::GROWTH;
+use super::question::without_attached;
 use crate::request::{MessageRole, RecordedRequest};
 use crate::response::ScriptedResponse;
 
@@ -72,7 +73,7 @@ pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
     let texts = request.messages().iter().rev();
     let mut questions = texts
         .filter(|message| message.role == MessageRole::User && !message.text.contains(FIND_TABLES));
-    let question = questions.next()?.text.trim();
+    let question = without_attached(&questions.next()?.text).trim();
     let lower = question.to_lowercase();
     let known =
         QUESTIONS.iter().find(|known| known.words.iter().all(|word| lower.contains(word)))?;

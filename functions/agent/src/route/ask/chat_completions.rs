@@ -68,8 +68,7 @@ pub(crate) async fn complete_chat<P: AgentPorts>(
     let agent = &agent.refresh().await;
     let mut reader = QuestionReader::new(agent, caller, &parts, FieldNames::ChatCompletions);
     let response = async {
-        let (caller, headers) = (&reader.caller, &parts.headers);
-        let request = name_request(agent, caller, headers, &members, "chat").await?;
+        let request = name_request(agent, &reader.caller, &parts.headers, &members, "chat").await?;
         reader.facts.request = Some(request);
         let (request, unknown) = members.parse_request::<ChatCompletionsRequest>();
         let request = request?;
@@ -136,8 +135,8 @@ pub(super) fn find_mode<P: Ports>(agent: &Agent<P>, model: &str) -> Option<Strin
     Some(mode.map_or_else(|| model.to_owned(), |mode| mode.name))
 }
 
-/// Returns the id of the request, which begins with `protocol` and a hash of the body. For a repeat, returns the id of the newest
-/// recent run of this body, because a client repeats a request whose response it lost.
+/// Returns the id of the request, which begins with `protocol` and a hash of the body. For a repeat, returns the id of
+/// the newest recent run of this body, because a client repeats a request whose response it lost.
 pub(super) async fn name_request<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,

@@ -63,8 +63,8 @@ pub(crate) async fn create_response<P: AgentPorts>(
     let agent = &agent.refresh().await;
     let mut reader = QuestionReader::new(agent, caller, &parts, FieldNames::ResponsesApi);
     let response = async {
-        let (caller, headers) = (&reader.caller, &parts.headers);
-        let request = name_request(agent, caller, headers, &members, REQUEST).await?;
+        let request =
+            name_request(agent, &reader.caller, &parts.headers, &members, REQUEST).await?;
         reader.facts.request = Some(request);
         let (request, unknown) = members.parse_request::<ResponsesRequest>();
         let mut request = request?;
@@ -220,8 +220,8 @@ fn name_own_session(request: &ResponsesRequest, parts: &Parts) -> Option<String>
         ResponsesConversation::Name(id) | ResponsesConversation::Object { id } => id,
     });
     let conversation = conversation.filter(|name| !name.is_empty());
-    let named = || name_session(&parts.headers, request.metadata.as_ref(), false);
-    conversation.or_else(named).map(to_session_name)
+    let other_name = || name_session(&parts.headers, request.metadata.as_ref(), false);
+    conversation.or_else(other_name).map(to_session_name)
 }
 
 /// Returns true for the session of a question that named none. Such a session is in no list.
