@@ -118,6 +118,10 @@ export const PEOPLE = {
     const request = card(page, "The budget is used up. Extend it?");
     const tokens = request.getByRole("textbox", { name: "Tokens" });
     assert.equal(await tokens.inputValue(), "1000");
+    // The limits are shown while the run waits.
+    await page.getByRole("button", { name: "Plan, files and sources" }).click();
+    await page.getByRole("tab", { name: "Usage" }).click();
+    await page.getByRole("complementary").getByText("1.1k of 1.0k", { exact: true }).waitFor();
     await tokens.fill("1001");
     await request.getByText("Enter at most the offered amount, and more than nothing.").waitFor();
     assert.equal(await request.getByRole("button", { name: "Extend" }).isDisabled(), true);
@@ -125,6 +129,7 @@ export const PEOPLE = {
     await decide(request, "Extend");
     await conversation(page).getByText("It went well.").waitFor();
     await ended(page);
+    await page.getByRole("complementary").getByText("1.2k of 1.5k", { exact: true }).waitFor();
   },
 
   async interrupted_model_is_called_again({ page, model, system }) {

@@ -239,6 +239,31 @@ describe("a follower", () => {
     expect(story.cursors).toEqual([null, "run_1:3"]);
   });
 
+  it("asks nothing more after a minute while hidden, also of a server that is away", async () => {
+    const offline = { error: new RequestError(offlineError("")) };
+    const story = new Story({ frames: kept(3, "run.started") }, ...Array.from({ length: 200 }, () => offline));
+    story.world.hidden = true;
+    story.follower.start();
+    await settled();
+    for (let second = 0; second < 60; second += 1) await story.world.pass(1_000);
+    expect(story.state).toBe("released");
+    const count = story.cursors.length;
+    expect(count).toBeGreaterThan(3);
+    for (let second = 0; second < 600; second += 1) await story.world.pass(1_000);
+    expect(story.cursors.length).toBe(count);
+    // A tab that was shown meanwhile has a minute again.
+    story.world.hidden = false;
+    story.follower.onVisibility();
+    await settled();
+    expect(story.cursors.length).toBe(count + 1);
+    story.world.hidden = true;
+    story.follower.onVisibility();
+    for (let second = 0; second < 59; second += 1) await story.world.pass(1_000);
+    expect(story.state).not.toBe("released");
+    await story.world.pass(1_000);
+    expect(story.state).toBe("released");
+  });
+
   it("keeps the stream of a tab that is shown again in time", async () => {
     const story = new Story({ frames: kept(3, "run.started"), stays: true });
     story.follower.start();

@@ -199,6 +199,22 @@ test("events are shown at the next paint, and a backlog as a whole", async () =>
   expect(counts).toEqual([10, 10, 0, 1_000]);
 });
 
+test("the limits are read again when a user has extended the budget", async () => {
+  const { story, add } = await working();
+  const spending = { spent: 1, limit: 2 };
+  story.answer("/runs/run_1", { budget: { tokens: spending } });
+  const offer = { id: "b1", about: "budget_extension", risk: "low", digest: "d", offer: { tokens: 9, micro_usd: 0 }, used_up: { code: "x", detail: "" } };
+  const asked = { type: "human.requested", group: "b1", reasoning: "", risk: "low", requests: [offer] };
+  await add(`event: human.requested\n${frame("run_1", 2, asked)}\n`);
+  const reads = () => story.requests.filter((path) => path === "/runs/run_1").length;
+  expect(reads()).toBe(0);
+  await add(`event: human.resolved\n${frame("run_1", 3, { type: "human.resolved", request: "b1", response: "confirm", digest: "d" })}\n`);
+  await settled();
+  expect([reads(), story.state.turns[0]?.budget]).toEqual([1, { tokens: spending }]);
+  await add(said("run_1", 4));
+  expect(reads()).toBe(1);
+});
+
 const END = `event: run.ended\n${frame("run_1", 9, { type: "run.ended", status: "finished", answer: "Done", files: [], took_ms: 1, spent: { usage: {} } })}\n`;
 
 test("a message that did not reach the server is sent again, and is back in the box when the run has ended", async () => {

@@ -1,13 +1,16 @@
 // @vitest-environment jsdom
 // The plan editor: moves and removals, and a plan that somebody else changed meanwhile.
 
+import { useState } from "react";
 import { afterEach, expect, test } from "vitest";
 import type { OpenConversation } from "../src/store/open_conversation";
 import { changePlan } from "../src/store/run_actions";
 import { emptyConversation } from "../src/store/turns";
 import type { Conversation } from "../src/store/types";
 import { PlanDialog } from "../src/view/plan/PlanDialog";
-import { movedStep, toEditSteps } from "../src/view/plan/steps";
+import { Editor } from "../src/view/plan/Editor";
+import { type EditStep, movedStep, stepsAfter, toEditSteps } from "../src/view/plan/steps";
+import { openRequestsBelow, totalsBelow, workOfSteps } from "../src/view/lanes";
 import { RequestError } from "../src/wire/error";
 import type { Routes } from "../src/wire/routes";
 import { runOf, TestPage, turnWith } from "./page";
@@ -111,4 +114,70 @@ test("a conflict of the server becomes a state of the page, and other errors do"
   expect(conversation.planEdit).toEqual({ state: "conflict", version: 4, plan: PLAN });
   await changePlan(rejectWith("plan_invalid", null), open, [], 4);
   expect(conversation.planEdit).toMatchObject({ state: "failed", error: { code: "plan_invalid" } });
+});
+
+test("a key press in a long plan looks at each step a few times, not at each pair", async () => {
+  const count = 120;
+  let looks = 0;
+  const chain = Array.from({ length: count }, (_, at): EditStep => {
+    const made = toEditSteps([step(`s${at}`, `Step ${at}`) as never])[0] as EditStep;
+    const dependsOn = at === 0 ? [] : [`s${at - 1}`];
+    return Object.defineProperty({ ...made }, "dependsOn", {
+      enumerable: true,
+      get() {
+        looks += 1;
+        return dependsOn;
+      },
+    });
+  });
+  let shown: readonly EditStep[] = chain;
+  function Whole() {
+    const [steps, setSteps] = useState<readonly EditStep[]>(chain);
+    shown = steps;
+    return <Editor steps={steps} original={chain} onChange={setSteps} />;
+  }
+  const page = new TestPage();
+  opened.push(page);
+  await page.show(<Whole />);
+  looks = 0;
+  await page.write("Step 60", "Written");
+  expect(shown[59]?.details).toBe("Written");
+  expect(looks).toBeGreaterThan(0);
+  expect(looks).toBeLessThan(10 * count);
+  // Behind the closed menu, too, one walk finds what comes later.
+  expect([...stepsAfter(chain, "s117")]).toEqual(["s117", "s118", "s119"]);
+  looks = 0;
+  stepsAfter(chain, "s1");
+  expect(looks).toBe(count);
+});
+
+test("the work on steps is that of their lanes and of those below, from one look at each lane", () => {
+  const steps = Array.from({ length: 40 }, (_, at) => step(`s${at}`, `Step ${at}`, { status: "in_progress" }));
+  const child = (path: string, parent: string, more: object) => ({ id: `${path}.start`, at_ms: 2, type: "child.started", child: path, parent, description: path, agent: "a", ...more });
+  const said = (path: string, tokens: number) => ({
+    id: `${path}.t1`, at_ms: 3, type: "message.completed", path, message: `${path}.t1`, text: "", reasoning: "", attempt: 1, usage: { input_tokens: tokens, output_tokens: 1 },
+  });
+  const below = steps.flatMap(({ id }, at) => [
+    child(`${id}.1`, "", { step: id }),
+    child(`${id}.1.t1.c1`, `${id}.1`, { path: `${id}.1`, call: "t1.c1" }),
+    said(`${id}.1`, at),
+    said(`${id}.1.t1.c1`, 1_000),
+  ]);
+  const estimate = { tokens: 0, ms: 0, calls: 0, ms_p95: 0, tokens_p95: 0, samples: 0 };
+  const asked = { id: "q", about: "call", call: "t2.c1", tool: "look", arguments: {}, risk: "low", estimate, digest: "d", path: "s7.1.t1.c1" };
+  const run = runOf([
+    { id: "start", at_ms: 1, type: "run.started", session: "s1", request: "r1", question: "Q", mode: "plan_solve" },
+    { id: "plan", at_ms: 1, type: "plan.changed", plan: { title: "", steps } },
+    ...below,
+    { id: "asked", at_ms: 4, type: "human.requested", group: "g", reasoning: "", risk: "low", estimate, requests: [asked] },
+  ]);
+  const work = workOfSteps(run);
+  expect(work.size).toBe(40);
+  for (const [id, { lane, tokens, isWaiting }] of work) {
+    expect(lane?.step).toBe(id);
+    expect(tokens).toBe(totalsBelow(run, `${id}.1`).tokens);
+    expect(tokens).toBeGreaterThan(0);
+    expect(isWaiting).toBe(openRequestsBelow(run, `${id}.1`).length > 0);
+  }
+  expect([...work].flatMap(([id, { isWaiting }]) => (isWaiting ? [id] : []))).toEqual(["s7"]);
 });

@@ -434,6 +434,52 @@ test("calls are decided together, and a question is not", async () => {
   expect(page.all("Allow all")).toEqual([]);
 });
 
+test("calls are allowed together as their cards show them, and not while a text of one would be dropped", async () => {
+  const one = asking({ ...call, tool: "file_tool", arguments: { command: "upload", filename: "a.md", content: "A", count: 1 } });
+  const [, other] = asking({ ...call, id: "t1.c2", call: "t1.c2", tool: "look", arguments: { place: "here" } });
+  const [, third] = asking({ ...call, id: "t2.c1", call: "t2.c1", tool: "look", arguments: {} });
+  const run = runOf([...one, { ...other, id: "other" }, { ...third, id: "third", group: "t2" }]);
+  const page = new TestPage();
+  opened.push(page);
+  await page.show(
+    <>
+      <RequestSlot run={run} request="t1.c1" />
+      <RequestSlot run={run} request="t1.c2" />
+      <Tray run={run} onShow={() => undefined} />
+    </>,
+  );
+  await rest();
+  const allowAll = () => page.find<HTMLButtonElement>("Allow all");
+  await page.write("File name", "b.md");
+  await page.write("Count", "one");
+  expect(allowAll().disabled).toBe(true);
+  await page.write("Count", "2");
+  await page.press("Say something instead");
+  expect(allowAll().disabled).toBe(false);
+  await page.write("Your words to the model", "Neither");
+  expect(allowAll().disabled).toBe(true);
+  await page.press("Back");
+  await page.press("Allow all");
+  expect(page.calls).toEqual([
+    ["respond", "t1.c1", { kind: "modify", parameters: { command: "upload", filename: "b.md", content: "A", count: 2 } }],
+    ["respond", "t1.c2", { kind: "confirm" }],
+    ["respondGroup", "t2", { kind: "confirm" }],
+  ]);
+  // What is skipped has no changes.
+  await page.press("Skip all");
+  expect(page.calls.slice(3)).toEqual(["t1", "t2"].map((group) => ["respondGroup", group, { kind: "skip" }]));
+});
+
+test("hidden characters of a long text are spelled out wherever they are", async () => {
+  const at = (index: number, text: string) => "x".repeat(index) + text;
+  const late = await show({ ...call, tool: "look", arguments: { place: `${at(5_000, "left\u202eright")}${at(9_000, "\u200b")}` } });
+  for (const part of ["left⟨U+202E⟩right", "⟨U+200B⟩"]) expect(late.text).toContain(part);
+  expect(late.text).not.toContain("more");
+  const many = await show({ ...call, tool: "look", arguments: { place: at(100, "ab\u202e").repeat(60) } });
+  expect(many.text.split("⟨U+202E⟩")).toHaveLength(51);
+  expect(many.text).toContain("and 10 more");
+});
+
 test("one request is announced above the box only while its card is out of view", async () => {
   const watched: { report(ratio: number): void }[] = [];
   vi.stubGlobal(

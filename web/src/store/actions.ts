@@ -34,6 +34,8 @@ export interface Actions {
   /** Asks the draft's question, or sends it as a message if a run is active. */
   send(): void;
   resend(turnKey: string): void;
+  /** Stops the run that keeps a question from being asked, and asks the question again. */
+  stopOther(turnKey: string): void;
   /** Removes an unsent question and puts its text back into the box. */
   takeBack(turnKey: string): void;
   /** Asks a question that is not in the box, with the mode and the occasions of the box, and without its files. */

@@ -352,7 +352,7 @@ export class OpenConversation {
     const isOwn = this.#conversation.turns.find((turn) => turn.key === key)?.isOwn ?? true;
     this.#host.onStatus(this.session, run.end ? null : isPaused && isOwn ? "waiting" : "running");
     if (run.end) this.#set({ isStopping: false, sendingResponses: new Map() });
-    if (run.end && !before.end) this.readBudget().catch(() => undefined);
+    if ((run.end && !before.end) || isExtended(before, run)) this.readBudget().catch(() => undefined);
     if (isOwn && run.requests !== before.requests) this.#readSchemas(run).catch(() => undefined);
   }
 
@@ -395,3 +395,10 @@ export class OpenConversation {
     });
   }
 }
+
+/** True if a user has just extended the budget. */
+const isExtended = (before: Run, run: Run): boolean =>
+  run.requests !== before.requests &&
+  [...run.requests.values()].some(
+    ({ request, isOpen }) => request.about === "budget_extension" && !isOpen && before.requests.get(request.id)?.isOpen,
+  );

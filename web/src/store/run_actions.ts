@@ -90,6 +90,14 @@ export async function stop(routes: Routes, open: OpenConversation): Promise<void
   }
 }
 
+/** Stops the run that an unsent question waits for, and asks the question again. */
+export async function stopOther(routes: Routes, open: OpenConversation, key: string): Promise<void> {
+  const run = open.conversation.turns.find((turn) => turn.key === key)?.error?.run ?? null;
+  if (run === null) return;
+  await routes.stop(run);
+  open.resend(key);
+}
+
 type Conflict = components["schemas"]["PlanConflictBody"];
 
 /** Replaces the steps that have not begun. A plan that somebody else changed is shown, not overwritten. */

@@ -13,7 +13,7 @@ import { ListWatch } from "./list_watch";
 import { retryMessages, sendMessage } from "./messages";
 import { OpenConversation } from "./open_conversation";
 import { formatAddress, parseAddress } from "./route";
-import { changePlan, continueRun, readPlanVersion, respond, setKey, stop } from "./run_actions";
+import { changePlan, continueRun, readPlanVersion, respond, setKey, stop, stopOther } from "./run_actions";
 import { SigningIn } from "./sign_in";
 import { StateCell } from "./state";
 import type { Actions, AuditLine, Draft, PageState, Store, Upload } from "./types";
@@ -345,6 +345,7 @@ class PageStore implements Store {
       retryUpload: (id) => this.#uploads.retry(id),
       send: () => this.#send(),
       resend: (key) => this.#open?.resend(key),
+      stopOther: (key) => withOpen((open) => stopOther(this.#routes, open, key)),
       takeBack: (key) => this.#takeBack(key),
       ask: (question) => this.#ask(question, { ...this.#cell.get().draft, uploads: [] }),
       stop: () => withOpen((open) => stop(this.#routes, open)),
@@ -357,7 +358,7 @@ class PageStore implements Store {
       readPlanVersion: async () => (this.#open ? readPlanVersion(this.#routes, this.#open).catch(() => null) : null),
       changePlan: (steps, version) => withOpen((open) => changePlan(this.#routes, open, steps, version)),
       closePlanEdit: () => this.#open?.update({ planEdit: { state: "idle" } }),
-      refreshBudget: () => withOpen((open) => open.readBudget()),
+      refreshBudget: () => withOpen((open) => open.readBudget().catch(() => undefined)),
       retryMessage: (id) =>
         withOpen(async (open) => {
           const message = open.conversation.unreadMessages.find((message) => message.id === id);

@@ -148,12 +148,46 @@ export function callSubject(parameters: unknown): string {
   return "";
 }
 
-/** Returns the lane that works on a step: its latest attempt. */
-export function laneOfStep(run: Run, step: string): Lane | null {
-  let found: Lane | null = null;
-  for (const lane of run.lanes.values()) if (lane.parent === "" && lane.step === step) found = lane;
-  return found;
+/** The work on a step of the run's plan. */
+export interface StepWork {
+  /** The lane that works on it: its latest attempt. */
+  readonly lane: Lane | null;
+  /** The tokens and the money of the lane and of the lanes below it. */
+  readonly tokens: number;
+  readonly microUsd: number | null;
+  /** The lane or one below it waits for a user, or the start or the result of the step does. */
+  readonly isWaiting: boolean;
 }
+
+export const NO_WORK: StepWork = { lane: null, tokens: 0, microUsd: null, isWaiting: false };
+
+/** Returns the work on each step that has some, from one look at all lanes. */
+export function workOfSteps(run: Run): ReadonlyMap<string, StepWork> {
+  /** The steps by the paths of their lanes, and of the lanes below these. */
+  const steps = new Map<string, string>();
+  const work = new Map<string, StepWork>();
+  for (const lane of run.lanes.values()) if (lane.parent === "" && lane.step !== null) work.set(lane.step, { ...NO_WORK, lane });
+  for (const lane of run.lanes.values()) {
+    const isOwn = lane.parent === "" && lane.step !== null && work.get(lane.step)?.lane === lane;
+    const step = isOwn ? lane.step : steps.get(lane.parent ?? "");
+    const sum = step == null ? undefined : work.get(step);
+    if (step == null || !sum) continue;
+    steps.set(lane.path, step);
+    const own = totalsOf(lane);
+    const microUsd = own.microUsd === null ? sum.microUsd : (sum.microUsd ?? 0) + own.microUsd;
+    work.set(step, { ...sum, tokens: sum.tokens + own.tokens, microUsd });
+  }
+  for (const { request, isOpen, path } of run.requests.values()) {
+    if (!isOpen) continue;
+    const atWork = steps.get(path);
+    if (atWork !== undefined && work.get(atWork)?.lane?.endedAtMs === null) wait(work, atWork);
+    if ("step" in request) wait(work, request.step);
+  }
+  return work;
+}
+
+const wait = (work: Map<string, StepWork>, step: string): void =>
+  void work.set(step, { ...(work.get(step) ?? NO_WORK), isWaiting: true });
 
 /**
  * The calls of a lane that its requests show: a held or interrupted call while its request is open, and each question

@@ -62,7 +62,8 @@ export class Follower {
   #cursor: string | null;
   #controller: AbortController | null = null;
   #cancelTimer: () => void = () => undefined;
-  #cancelRelease: () => void = () => undefined;
+  /** Set while a release is planned. */
+  #cancelRelease: (() => void) | null = null;
   /** Attempts since the last new frame. */
   #failures = 0;
   #brokenFrames = 0;
@@ -92,7 +93,7 @@ export class Follower {
   close(): void {
     this.#isClosed = true;
     this.#cancelTimer();
-    this.#cancelRelease();
+    this.#keepStream();
     this.#controller?.abort();
   }
 
@@ -111,14 +112,23 @@ export class Follower {
 
   /** The tab was hidden or shown. */
   onVisibility(): void {
-    this.#cancelRelease();
-    if (this.#isClosed || this.#sink.hasEnded()) return;
+    if (this.#isClosed || this.#sink.hasEnded()) return this.#keepStream();
     if (this.#world.isHidden()) {
-      this.#cancelRelease = this.#world.after(HIDDEN_RELEASE, () => this.#release());
-    } else if (this.#state === "released" || this.#state === "waiting") this.start();
+      // Each reconnect comes here, too: the minute counts from the first.
+      this.#cancelRelease ??= this.#world.after(HIDDEN_RELEASE, () => this.#release());
+      return;
+    }
+    this.#keepStream();
+    if (this.#state === "released" || this.#state === "waiting") this.start();
+  }
+
+  #keepStream(): void {
+    this.#cancelRelease?.();
+    this.#cancelRelease = null;
   }
 
   #release(): void {
+    this.#cancelRelease = null;
     if (this.#isClosed || this.#sink.hasEnded() || this.#state === "failed") return;
     this.#setState({ state: "released" });
     this.#cancelTimer();

@@ -24,6 +24,11 @@ export class Server {
     this.#onResponse = onResponse;
   }
 
+  /** Reports a response to a request that was sent past this class, with its key. */
+  report(response: Response, key: string | null): void {
+    this.#onResponse(response, key);
+  }
+
   get key(): string | null {
     return this.#key;
   }

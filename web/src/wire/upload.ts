@@ -19,7 +19,10 @@ export async function uploadFile(
     const form = new FormData();
     form.append("file", file, file.name);
     const path = `/sessions/${encodeURIComponent(session)}/files`;
-    const text = await transfer("POST", path, routes.server.authorization, form, onProgress, signal);
+    const { server } = routes;
+    const { authorization, key } = server;
+    const onFailure = (response: Response): void => server.report(response, key);
+    const text = await transfer("POST", path, authorization, form, onProgress, signal, onFailure);
     return (JSON.parse(text) as NewFileBody).file;
   }
   const announced = await routes.announceFile(session, file.name, file.size);
@@ -36,6 +39,7 @@ function transfer(
   body: FormData | File,
   onProgress: (share: number) => void,
   signal: AbortSignal,
+  onFailure: (response: Response) => void = () => undefined,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -51,6 +55,7 @@ function transfer(
     request.onload = () => {
       if (request.status >= 200 && request.status < 300) return resolve(request.responseText);
       const response = new Response(request.responseText || null, { status: request.status });
+      onFailure(response.clone());
       responseError(response).then(reject, reject);
     };
     signal.addEventListener("abort", () => request.abort());

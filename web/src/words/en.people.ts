@@ -7,6 +7,7 @@ export const requests = {
   trayLabel: "Requests that wait for you",
   show: "Show",
   allowAll: "Allow all",
+  unready: "A card has a text that is not sent, or that is no value",
   skipAll: "Skip all",
   callTitle: (who: string, tool: string) => `May ${who} call ${tool}?`,
   writeTitle: (who: string) => `May ${who} write a file?`,
@@ -92,6 +93,7 @@ export const requests = {
   details: "What is to be done",
   resultText: "Result",
   hidden: "Contains hidden characters, shown as ⟨…⟩",
+  hiddenMore: (count: number) => `and ${count} more`,
   sending: "Sending",
   resolved: {
     confirm: "Allowed",

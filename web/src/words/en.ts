@@ -149,6 +149,7 @@ export const en = {
     said: (name: string) => `${name} said`,
     youSaid: "You said",
     followBusy: "Follow it",
+    stopBusy: "Stop it and ask",
     tookMs: (time: string) => `Took ${time}`,
     pausedMs: (time: string) => `waited ${time} for people`,
     showAll: "Show all",

@@ -12,6 +12,7 @@ export const requests: Words["requests"] = {
   trayLabel: "等待您答复的请求",
   show: "查看",
   allowAll: "全部允许",
+  unready: "有卡片中的文字尚未发送，或不是有效的值",
   skipAll: "全部跳过",
   callTitle: (who, tool) => `允许${whoIn(who)}调用 ${tool} 吗？`,
   writeTitle: (who) => `允许${whoIn(who)}写入文件吗？`,
@@ -117,6 +118,7 @@ export const requests: Words["requests"] = {
   details: "要做的事",
   resultText: "结果",
   hidden: "含有隐藏字符，以 ⟨…⟩ 显示",
+  hiddenMore: (count) => `另有 ${count} 个`,
   sending: "正在发送",
   resolved: {
     confirm: "已允许",

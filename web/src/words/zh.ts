@@ -143,6 +143,7 @@ export const zh: Words = {
     said: (name) => `${name} 说`,
     youSaid: "您说",
     followBusy: "跟随查看",
+    stopBusy: "停止它并提问",
     tookMs: (time) => `用时 ${time}`,
     pausedMs: (time) => `其中等待答复 ${time}`,
     showAll: "显示全部",

@@ -118,7 +118,7 @@ export function Panel({ conversation, turn, view, onView, onEditPlan, onClose }:
           <Sources citations={citations} sources={sources} chosen={source?.n ?? null} />
         </TabPanel>
         <TabPanel tabId="usage" className={styles.board}>
-          {run ? <Usage run={run} budget={turn?.budget ?? null} hasAudit={isMine} /> : null}
+          {run ? <Usage key={run.id} run={run} budget={turn?.budget ?? null} hasAudit={isMine} /> : null}
         </TabPanel>
       </TabProvider>
       {run ? <Cost run={run} budget={turn?.budget ?? null} /> : null}

@@ -1,8 +1,9 @@
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import type { Lane, Run, Turn } from "../../store/types";
 import { type Words, useLanguage, useWords } from "../../words";
 import { formatCount, formatDuration, formatMoney, formatTokens } from "../../words/numbers";
 import { laneName, runTotals } from "../lanes";
+import { useActions } from "../store";
 import styles from "./panel.module.css";
 
 const AuditDialog = lazy(() => import("./AuditDialog"));
@@ -26,6 +27,8 @@ export function Usage({ run, budget, hasAudit }: UsageProps): ReactNode {
   const words = useWords();
   const language = useLanguage();
   const [isAuditOpen, setIsAuditOpen] = useState(false);
+  const { refreshBudget } = useActions();
+  useEffect(() => refreshBudget(), [refreshBudget]);
   const lanes = [...run.lanes.values()];
   const hasMoney = lanes.some((lane) => lane.usage.micro_usd !== undefined);
   const count = (value: number): string => formatCount(value, language);

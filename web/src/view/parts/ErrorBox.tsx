@@ -15,7 +15,7 @@ interface ErrorBoxProps {
 export function ErrorBox({ error, title, onRetry, children }: ErrorBoxProps): ReactNode {
   const words = useWords();
   const language = useLanguage();
-  const left = useCountdown(error.retryAfterS);
+  const left = useCountdown(error);
   const retry = error.isRetryable || error.status === 0 || error.status >= 500 ? onRetry : undefined;
   return (
     <div className={styles.error} role="group" aria-label={title ?? words.errors.title}>

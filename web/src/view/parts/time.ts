@@ -1,6 +1,7 @@
 /** Clocks of components. */
 
 import { useEffect, useState } from "react";
+import type { ErrorInfo } from "../../store/types";
 import { usePage } from "../store";
 
 /** Returns this device's time, again every second while `isTicking`. */
@@ -21,9 +22,15 @@ export function useServerNow(isTicking: boolean): number {
   return useNow(isTicking) + offset;
 }
 
-/** Returns the seconds that are left of a wait, or 0. */
-export function useCountdown(seconds: number | null): number {
-  const [until] = useState(() => (seconds === null ? 0 : Date.now() + seconds * 1_000));
-  const left = Math.max(0, Math.ceil((until - useNow(until > Date.now())) / 1_000));
-  return left;
+/** Returns the seconds that are left of an error's wait, or 0. Another error has a wait of its own. */
+export function useCountdown(error: ErrorInfo): number {
+  const [wait, setWait] = useState(() => waitOf(error));
+  if (wait.error !== error) setWait(waitOf(error));
+  const now = useNow(wait.until > Date.now());
+  return Math.max(0, Math.ceil((wait.until - now) / 1_000));
 }
+
+const waitOf = (error: ErrorInfo): { readonly error: ErrorInfo; readonly until: number } => ({
+  error,
+  until: error.retryAfterS === null ? 0 : Date.now() + error.retryAfterS * 1_000,
+});

@@ -1,11 +1,11 @@
 import { MenuButton, MenuItemCheckbox, MenuProvider } from "@ariakit/react";
-import { type KeyboardEvent, memo, type PointerEvent, type ReactNode, useRef } from "react";
+import { type KeyboardEvent, memo, type PointerEvent, type ReactNode, type RefObject, useMemo, useRef } from "react";
 import { useWords } from "../../words";
 import { Icon } from "../parts/Icon";
 import menu from "../parts/menu.module.css";
 import { PopMenu } from "../parts/PopMenu";
 import parts from "../parts/parts.module.css";
-import { comesAfter, type EditStep, movedStep, newStep, withoutStep } from "./steps";
+import { type EditStep, movedStep, newStep, stepsAfter, withoutStep } from "./steps";
 import styles from "./plan.module.css";
 
 /** The longest text of a step, in characters. */
@@ -21,34 +21,12 @@ interface EditorProps {
 export function Editor({ steps, original, onChange }: EditorProps): ReactNode {
   const words = useWords();
   const list = useRef<HTMLOListElement>(null);
-  const latest = useRef(steps);
-  latest.current = steps;
-  const focusStep = (key: string): void => {
-    requestAnimationFrame(() =>
-      list.current?.querySelector<HTMLElement>(`[data-step="${CSS.escape(key)}"] textarea`)?.focus(),
-    );
-  };
-  const change = (key: string, part: Partial<EditStep>): void =>
-    onChange(latest.current.map((step) => (step.key === key ? { ...step, ...part } : step)));
-  const indexOf = (key: string): number => latest.current.findIndex((step) => step.key === key);
-  const move = (key: string, by: -1 | 1): void => {
-    onChange(movedStep(latest.current, indexOf(key), indexOf(key) + by));
-    focusStep(key);
-  };
-  /** Moves a step past the step below the pointer, once the pointer is past its middle. */
-  const drag = (key: string, event: PointerEvent): void => {
-    const below = document.elementFromPoint(event.clientX, event.clientY)?.closest<HTMLElement>("[data-step]");
-    if (!below || !list.current?.contains(below) || below.dataset.step === key) return;
-    const { top, height } = below.getBoundingClientRect();
-    const [from, to] = [indexOf(key), indexOf(below.dataset.step ?? "")];
-    const isPast = to > from ? event.clientY > top + height / 2 : event.clientY < top + height / 2;
-    if (isPast) onChange(movedStep(latest.current, from, to));
-  };
-  const add = (at: number, after: string | null): void => {
-    const step = newStep(after);
-    onChange([...latest.current.slice(0, at), step, ...latest.current.slice(at)]);
-    focusStep(step.key);
-  };
+  const latest = useRef({ steps, onChange });
+  latest.current = { steps, onChange };
+  // The same object at each key press, so that only the changed step is rendered again.
+  const acts = useMemo(() => actsOn(list, latest), []);
+  const before = useMemo(() => new Map(original.map((step) => [step.key, step])), [original]);
+  const numbers = new Map(steps.map((step, index) => [step.key, index + 1]));
   return (
     <>
       <ol className={styles.editor} ref={list}>
@@ -59,25 +37,69 @@ export function Editor({ steps, original, onChange }: EditorProps): ReactNode {
             number={index + 1}
             isFirst={index === 0 || steps[index - 1]?.hasBegun === true}
             isLast={index === steps.length - 1}
-            isChanged={isChanged(step, original)}
-            others={steps}
-            onChange={change}
-            onMove={move}
-            onDrag={drag}
-            onAdd={() => add(index + 1, step.key)}
-            onRemove={() => onChange(withoutStep(latest.current, step.key))}
+            isChanged={isChanged(step, before.get(step.key))}
+            after={step.dependsOn.flatMap((key) => numbers.get(key) ?? []).sort((one, other) => one - other).join()}
+            acts={acts}
           />
         ))}
       </ol>
-      <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => add(steps.length, null)}>
+      <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => acts.add(null)}>
         {words.plan.add}
       </button>
     </>
   );
 }
 
-function isChanged(step: EditStep, original: readonly EditStep[]): boolean {
-  const before = original.find((other) => other.key === step.key);
+/** What the fields and buttons of a step do. */
+interface StepActs {
+  steps(): readonly EditStep[];
+  change(key: string, part: Partial<EditStep>): void;
+  move(key: string, by: -1 | 1): void;
+  /** Moves a step past the step below the pointer, once the pointer is past its middle. */
+  drag(key: string, event: PointerEvent): void;
+  /** Adds a step after another one; with null, at the end. */
+  add(after: string | null): void;
+  remove(key: string): void;
+}
+
+function actsOn(
+  list: RefObject<HTMLOListElement | null>,
+  latest: RefObject<Pick<EditorProps, "steps" | "onChange">>,
+): StepActs {
+  const steps = (): readonly EditStep[] => latest.current.steps;
+  const onChange = (next: readonly EditStep[]): void => latest.current.onChange(next);
+  const indexOf = (key: string): number => steps().findIndex((step) => step.key === key);
+  const focusStep = (key: string): void => {
+    requestAnimationFrame(() =>
+      list.current?.querySelector<HTMLElement>(`[data-step="${CSS.escape(key)}"] textarea`)?.focus(),
+    );
+  };
+  return {
+    steps,
+    change: (key, part) => onChange(steps().map((step) => (step.key === key ? { ...step, ...part } : step))),
+    move(key, by) {
+      onChange(movedStep(steps(), indexOf(key), indexOf(key) + by));
+      focusStep(key);
+    },
+    drag(key, event) {
+      const below = document.elementFromPoint(event.clientX, event.clientY)?.closest<HTMLElement>("[data-step]");
+      if (!below || !list.current?.contains(below) || below.dataset.step === key) return;
+      const { top, height } = below.getBoundingClientRect();
+      const [from, to] = [indexOf(key), indexOf(below.dataset.step ?? "")];
+      const isPast = to > from ? event.clientY > top + height / 2 : event.clientY < top + height / 2;
+      if (isPast) onChange(movedStep(steps(), from, to));
+    },
+    add(after) {
+      const step = newStep(after);
+      const at = after === null ? steps().length : indexOf(after) + 1;
+      onChange([...steps().slice(0, at), step, ...steps().slice(at)]);
+      focusStep(step.key);
+    },
+    remove: (key) => onChange(withoutStep(steps(), key)),
+  };
+}
+
+function isChanged(step: EditStep, before: EditStep | undefined): boolean {
   return (
     before === undefined ||
     before.details !== step.details ||
@@ -92,12 +114,9 @@ interface EditorStepProps {
   readonly isFirst: boolean;
   readonly isLast: boolean;
   readonly isChanged: boolean;
-  readonly others: readonly EditStep[];
-  readonly onChange: (key: string, part: Partial<EditStep>) => void;
-  readonly onMove: (key: string, by: -1 | 1) => void;
-  readonly onDrag: (key: string, event: PointerEvent) => void;
-  readonly onAdd: () => void;
-  readonly onRemove: () => void;
+  /** The numbers of the steps that come first, with commas. */
+  readonly after: string;
+  readonly acts: StepActs;
 }
 
 const EditorStep = memo(function EditorStep({
@@ -106,19 +125,15 @@ const EditorStep = memo(function EditorStep({
   isFirst,
   isLast,
   isChanged: hasChanged,
-  others,
-  onChange,
-  onMove,
-  onDrag,
-  onAdd,
-  onRemove,
+  after,
+  acts,
 }: EditorStepProps): ReactNode {
   const words = useWords();
   const name = words.plan.stepLabel(number);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (!event.altKey || step.hasBegun || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
     event.preventDefault();
-    if (event.key === "ArrowUp" ? !isFirst : !isLast) onMove(step.key, event.key === "ArrowUp" ? -1 : 1);
+    if (event.key === "ArrowUp" ? !isFirst : !isLast) acts.move(step.key, event.key === "ArrowUp" ? -1 : 1);
   };
   return (
     <li className={styles.editorStep} data-step={step.key} onKeyDown={onKeyDown}>
@@ -126,7 +141,7 @@ const EditorStep = memo(function EditorStep({
         className={step.hasBegun ? styles.number : `${styles.number} ${styles.handle}`}
         title={step.hasBegun ? undefined : words.plan.drag}
         onPointerDown={(event) => step.hasBegun || event.currentTarget.setPointerCapture(event.pointerId)}
-        onPointerMove={(event) => event.currentTarget.hasPointerCapture(event.pointerId) && onDrag(step.key, event)}
+        onPointerMove={(event) => event.currentTarget.hasPointerCapture(event.pointerId) && acts.drag(step.key, event)}
       >
         {number}
       </span>
@@ -145,19 +160,19 @@ const EditorStep = memo(function EditorStep({
               rows={Math.min(5, Math.max(1, Math.ceil(step.details.length / 60)))}
               maxLength={LONGEST_STEP}
               value={step.details}
-              onChange={(event) => onChange(step.key, { details: event.target.value })}
+              onChange={(event) => acts.change(step.key, { details: event.target.value })}
             />
           </>
         )}
         {step.hasBegun ? null : (
           <div className={styles.editorRow}>
-            <After step={step} others={others} onChange={onChange} />
+            <After step={step} after={after} acts={acts} />
             <input
               className={styles.agent}
               aria-label={`${name}: ${words.plan.agent}`}
               placeholder={words.plan.anyAgent}
               value={step.agent}
-              onChange={(event) => onChange(step.key, { agent: event.target.value })}
+              onChange={(event) => acts.change(step.key, { agent: event.target.value })}
             />
             <span className={styles.editorActs}>
               <button
@@ -165,7 +180,7 @@ const EditorStep = memo(function EditorStep({
                 className={styles.small}
                 aria-label={`${words.plan.moveUp}: ${name}`}
                 disabled={isFirst}
-                onClick={() => onMove(step.key, -1)}
+                onClick={() => acts.move(step.key, -1)}
               >
                 <Icon name="up" />
               </button>
@@ -174,7 +189,7 @@ const EditorStep = memo(function EditorStep({
                 className={styles.small}
                 aria-label={`${words.plan.moveDown}: ${name}`}
                 disabled={isLast}
-                onClick={() => onMove(step.key, 1)}
+                onClick={() => acts.move(step.key, 1)}
               >
                 <Icon name="lower" />
               </button>
@@ -182,7 +197,7 @@ const EditorStep = memo(function EditorStep({
                 type="button"
                 className={styles.small}
                 aria-label={`${words.plan.addAfter}: ${name}`}
-                onClick={onAdd}
+                onClick={() => acts.add(step.key)}
               >
                 <Icon name="plus" />
               </button>
@@ -190,7 +205,7 @@ const EditorStep = memo(function EditorStep({
                 type="button"
                 className={styles.small}
                 aria-label={`${words.plan.removeStep}: ${name}`}
-                onClick={onRemove}
+                onClick={() => acts.remove(step.key)}
               >
                 <Icon name="close" />
               </button>
@@ -202,31 +217,37 @@ const EditorStep = memo(function EditorStep({
   );
 });
 
-/** Chooses the steps that come first. A choice that would close a circle is not offered. */
-function After({ step, others, onChange }: Pick<EditorStepProps, "step" | "others" | "onChange">): ReactNode {
+/** Chooses the steps that come first. */
+function After({ step, after, acts }: Pick<EditorStepProps, "step" | "after" | "acts">): ReactNode {
   const words = useWords();
-  const numbers = others.flatMap((other, index) => (step.dependsOn.includes(other.key) ? [index + 1] : []));
   return (
     <MenuProvider
       values={{ after: [...step.dependsOn] }}
-      setValues={(values) => onChange(step.key, { dependsOn: toTexts(values.after) })}
+      setValues={(values) => acts.change(step.key, { dependsOn: toTexts(values.after) })}
     >
       <MenuButton className={styles.after}>
-        {words.plan.dependsOn(numbers)}
+        {words.plan.dependsOn(after === "" ? [] : after.split(",").map(Number))}
       </MenuButton>
       <PopMenu>
-        {others.map((other, index) =>
-          other.key === step.key || comesAfter(others, other.key, step.key) ? null : (
-            <MenuItemCheckbox key={other.key} className={menu.item} name="after" value={other.key}>
-              <span>
-                {index + 1}. {other.stage || other.details.slice(0, 60)}
-              </span>
-              <span aria-hidden="true">{step.dependsOn.includes(other.key) ? "✓" : ""}</span>
-            </MenuItemCheckbox>
-          ),
-        )}
+        <Choices step={step} acts={acts} />
       </PopMenu>
     </MenuProvider>
+  );
+}
+
+/** The other steps, while the menu is open. A choice that would close a circle is not offered. */
+function Choices({ step, acts }: Pick<EditorStepProps, "step" | "acts">): ReactNode {
+  const steps = acts.steps();
+  const later = stepsAfter(steps, step.key);
+  return steps.map((other, index) =>
+    later.has(other.key) ? null : (
+      <MenuItemCheckbox key={other.key} className={menu.item} name="after" value={other.key}>
+        <span>
+          {index + 1}. {other.stage || other.details.slice(0, 60)}
+        </span>
+        <span aria-hidden="true">{step.dependsOn.includes(other.key) ? "✓" : ""}</span>
+      </MenuItemCheckbox>
+    ),
   );
 }
 

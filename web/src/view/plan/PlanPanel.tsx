@@ -2,7 +2,7 @@ import { memo, type ReactNode, useMemo, useState } from "react";
 import type { Lane, PlanStep, Run } from "../../store/types";
 import { useWords, type Words } from "../../words";
 import { formatClock, formatMoney, formatTokens } from "../../words/numbers";
-import { laneOfStep, lastLine, openRequestsBelow, totalsBelow } from "../lanes";
+import { lastLine, NO_WORK, type StepWork, workOfSteps } from "../lanes";
 import { Mark, type MarkKind } from "../parts/Mark";
 import parts from "../parts/parts.module.css";
 import { useServerNow } from "../parts/time";
@@ -24,7 +24,18 @@ export function PlanPanel({ run, onOpenLane }: PlanPanelProps): ReactNode {
   const [isWhole, setIsWhole] = useState(false);
   const steps = run.plan?.steps;
   const layers = useMemo(() => layersOf((steps ?? []).slice(0, isWhole ? undefined : FIRST_STEPS)), [steps, isWhole]);
+  const work = useMemo(() => workOfSteps(run), [run]);
+  const status = useMemo(() => new Map((steps ?? []).map((step) => [step.id, step.status])), [steps]);
   if (!run.plan) return <p className={styles.none}>{words.plan.none}</p>;
+  const card = (step: PlanStep): ReactNode => {
+    const { lane, tokens, microUsd, isWaiting } = work.get(step.id) ?? NO_WORK;
+    const hasEnded = run.end !== null;
+    // A clock stands still while its agent waits.
+    const endMs = lane?.endedAtMs ?? (hasEnded || isWaiting ? run.lastEventAtMs : null);
+    const waits = step.depends_on.filter((id) => !/^(?:completed|skipped)$/.test(status.get(id) ?? "")).length;
+    const all = { step, lane, tokens, microUsd, isWaiting, endMs, waits, hasEnded, onOpenLane };
+    return <StepCard {...all} />;
+  };
   return (
     <div className={styles.plan}>
       {run.plan.title ? <h3 className={styles.title}>{run.plan.title}</h3> : null}
@@ -39,13 +50,13 @@ export function PlanPanel({ run, onOpenLane }: PlanPanelProps): ReactNode {
                   <ol className={styles.parallel}>
                     {layer.map((step) => (
                       <li key={step.id} className={styles.many}>
-                        <StepCard run={run} step={step} onOpenLane={onOpenLane} />
+                        {card(step)}
                       </li>
                     ))}
                   </ol>
                 </>
               ) : (
-                <StepCard run={run} step={first} onOpenLane={onOpenLane} />
+                card(first)
               )}
             </li>
           ) : null;
@@ -78,32 +89,30 @@ function markOf(step: PlanStep, lane: Lane | null, isAsking: boolean, hasEnded: 
   }
 }
 
-function stateWords(step: PlanStep, run: Run, words: Words): string {
-  if (run.end !== null && step.status === "in_progress") return words.talk.turnStatus.stopped;
-  if (run.end !== null && step.status === "not_started") return words.plan.status.not_started;
+function stateWords({ step, waits, hasEnded }: StepCardProps, words: Words): string {
+  if (hasEnded && step.status === "in_progress") return words.talk.turnStatus.stopped;
+  if (hasEnded && step.status === "not_started") return words.plan.status.not_started;
   if (step.status !== "not_started") return step.agent || words.plan.status[step.status];
-  const waits = step.depends_on.filter((id) => {
-    const status = run.plan?.steps.find((other) => other.id === id)?.status;
-    return status !== "completed" && status !== "skipped";
-  }).length;
   return waits > 0 ? words.plan.waitsFor(waits) : step.agent || words.plan.status.not_started;
 }
 
-/** True if the start or the result of a step waits for a user. */
-const isReviewed = (run: Run, step: PlanStep): boolean =>
-  [...run.requests.values()].some(({ isOpen, request }) => isOpen && "step" in request && request.step === step.id);
+/** Values and objects that stay the same while nothing about the step changes. */
+interface StepCardProps extends StepWork {
+  readonly step: PlanStep;
+  /** The end of its clock; null while the clock runs. */
+  readonly endMs: number | null;
+  /** The steps that must end before. */
+  readonly waits: number;
+  readonly hasEnded: boolean;
+  readonly onOpenLane: (path: string) => void;
+}
 
-const StepCard = memo(function StepCard({ run, step, onOpenLane }: PlanPanelProps & { step: PlanStep }): ReactNode {
+const StepCard = memo(function StepCard(props: StepCardProps): ReactNode {
+  const { step, lane, tokens, microUsd, isWaiting, endMs, hasEnded, onOpenLane } = props;
   const words = useWords();
-  const lane = laneOfStep(run, step.id);
-  const isMine = usePage(canDecide);
-  const isWaiting = isReviewed(run, step) || (lane !== null && lane.endedAtMs === null && openRequestsBelow(run, lane.path).length > 0);
-  const isAsking = isMine && isWaiting;
-  // A clock stands still while its agent waits.
-  const isRunning = lane !== null && lane.endedAtMs === null && run.end === null && !isWaiting;
-  const now = useServerNow(isRunning);
-  const mark = markOf(step, lane, isAsking, run.end !== null);
-  const totals = lane ? totalsBelow(run, lane.path) : null;
+  const isAsking = usePage(canDecide) && isWaiting;
+  const now = useServerNow(lane !== null && endMs === null);
+  const mark = markOf(step, lane, isAsking, hasEnded);
   const line = lane ? lastLine(lane) : step.note;
   const body = (
     <>
@@ -124,13 +133,13 @@ const StepCard = memo(function StepCard({ run, step, onOpenLane }: PlanPanelProp
           {isAsking ? (
             <span className={styles.asks}>{words.plan.asksYou}</span>
           ) : (
-            <span>{stateWords(step, run, words)}</span>
+            <span>{stateWords(props, words)}</span>
           )}
           {lane && step.status !== "not_started" ? (
-            <span>{formatClock((lane.endedAtMs ?? (isRunning ? now : run.lastEventAtMs)) - lane.startedAtMs)}</span>
+            <span>{formatClock((endMs ?? now) - lane.startedAtMs)}</span>
           ) : null}
-          {totals && totals.tokens > 0 ? <span>{words.usage.tokenCount(formatTokens(totals.tokens))}</span> : null}
-          {totals && totals.microUsd !== null ? <span>{formatMoney(totals.microUsd)}</span> : null}
+          {tokens > 0 ? <span>{words.usage.tokenCount(formatTokens(tokens))}</span> : null}
+          {microUsd !== null ? <span>{formatMoney(microUsd)}</span> : null}
         </span>
         {line ? <span className={styles.last}>{line}</span> : null}
       </span>

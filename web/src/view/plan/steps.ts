@@ -67,18 +67,20 @@ export function movedStep(steps: readonly EditStep[], from: number, to: number):
   return [...others.slice(0, to), step, ...others.slice(to)];
 }
 
-/** Returns true if `step` comes after `other`, directly or through steps between them. */
-export function comesAfter(steps: readonly EditStep[], step: string, other: string): boolean {
-  const byKey = new Map(steps.map((one) => [one.key, one]));
-  const seen = new Set<string>();
-  const open = [step];
-  for (let key = open.pop(); key !== undefined; key = open.pop()) {
-    if (key === other) return true;
-    if (seen.has(key)) continue;
-    seen.add(key);
-    open.push(...(byKey.get(key)?.dependsOn ?? []));
+/** Returns a step and all steps that come after it, directly or through steps between them. */
+export function stepsAfter(steps: readonly EditStep[], key: string): ReadonlySet<string> {
+  const following = new Map<string, string[]>();
+  for (const step of steps) {
+    for (const before of step.dependsOn) {
+      const known = following.get(before);
+      if (known) known.push(step.key);
+      else following.set(before, [step.key]);
+    }
   }
-  return false;
+  // A set is walked in its order of insertion, with what is added meanwhile.
+  const later = new Set([key]);
+  for (const step of later) for (const next of following.get(step) ?? []) later.add(next);
+  return later;
 }
 
 /** Groups steps by dependency: the steps of a layer can work at once. A step in a cycle is in the last layer. */

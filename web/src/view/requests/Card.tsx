@@ -11,7 +11,7 @@ import { useServerNow } from "../parts/time";
 import { canDecide, conversationOf, newestTurn, useActions, usePage } from "../store";
 import { useArmed } from "./armed";
 import { CardBody } from "./CardBody";
-import { useCardEdit } from "./edits";
+import { editKey, useCardEdit, useReportWrong } from "./edits";
 import { Hidden } from "./Hidden";
 import { useReportInView } from "./inView";
 import { KeyField } from "./KeyField";
@@ -38,11 +38,13 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   const kind = kindOf(request);
   const labels = labelsOf(kind, words);
   const original = parametersOf(request);
-  const [edit, setEdit] = useCardEdit(`${run.id}/${request.id}/${request.digest}`);
+  const key = editKey(run.id, request);
+  const [edit, setEdit] = useCardEdit(key);
   const { isSaying, said } = edit;
   // A text that is no value is known to this card only, so that a card shown again begins with the last value.
   // A plan is wrong until its editor has loaded: nobody approves what is not shown.
   const [isWrong, setIsWrong] = useState(kind === "plan");
+  useReportWrong(key, isWrong);
   const needed = neededKey(request);
   const isRejected = request.about === "call_interrupt" && request.interrupt.code === "key_rejected";
   /** A key is in no state but this card's own, which ends with the card. */

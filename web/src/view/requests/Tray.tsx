@@ -5,6 +5,7 @@ import { Mark } from "../parts/Mark";
 import parts from "../parts/parts.module.css";
 import { openRequests, useActions } from "../store";
 import { useArmed } from "./armed";
+import { decisionOf, editKey, useIsAnyUnready } from "./edits";
 import { useIsInView } from "./inView";
 import { kindOf } from "./kinds";
 import styles from "./requests.module.css";
@@ -24,14 +25,23 @@ export function Tray({ run, onShow }: TrayProps): ReactNode {
   const open = openRequests(run).flatMap((id) => run.requests.get(id) ?? []);
   const only = open.length === 1 ? (open[0]?.request.id ?? null) : null;
   const isInView = useIsInView(only);
+  const isUnready = useIsAnyUnready(open.map(({ request }) => editKey(run.id, request)));
   if (open.length === 0 || isInView) return null;
   // Calls can be decided together; a question, a plan or a budget is decided on its own.
   const areCalls =
     open.length > 1 && open.every((state) => kindOf(state.request) === "call" || kindOf(state.request) === "write");
-  const groups = [...new Set(open.map((state) => state.group))];
-  const decide = (kind: "confirm" | "skip"): void => {
+  const skipAll = (): void => {
     if (!isArmed()) return;
-    for (const group of groups) actions.respondGroup(group, { kind });
+    for (const group of new Set(open.map((state) => state.group))) actions.respondGroup(group, { kind: "skip" });
+  };
+  /** A group whose cards have no changes is allowed as one; the other requests one by one, as their cards show them. */
+  const allowAll = (): void => {
+    if (!isArmed()) return;
+    const allowed = open.map(({ request, group }) => ({ id: request.id, group, decision: decisionOf(run.id, request) }));
+    const changed = new Set(allowed.flatMap(({ group, decision }) => (decision.kind === "modify" ? [group] : [])));
+    for (const { id, group, decision } of allowed) if (changed.has(group)) actions.respond(id, decision);
+    for (const group of new Set(allowed.map(({ group }) => group)))
+      if (!changed.has(group)) actions.respondGroup(group, { kind: "confirm" });
   };
   return (
     <div ref={place} className={styles.tray} role="region" aria-label={words.requests.trayLabel}>
@@ -42,10 +52,17 @@ export function Tray({ run, onShow }: TrayProps): ReactNode {
       </button>
       {areCalls ? (
         <>
-          <button type="button" className={parts.quiet} aria-disabled={!looksArmed} onClick={() => decide("confirm")}>
+          <button
+            type="button"
+            className={parts.quiet}
+            disabled={isUnready}
+            title={isUnready ? words.requests.unready : undefined}
+            aria-disabled={!looksArmed}
+            onClick={allowAll}
+          >
             {words.requests.allowAll}
           </button>
-          <button type="button" className={parts.quiet} aria-disabled={!looksArmed} onClick={() => decide("skip")}>
+          <button type="button" className={parts.quiet} aria-disabled={!looksArmed} onClick={skipAll}>
             {words.requests.skipAll}
           </button>
         </>

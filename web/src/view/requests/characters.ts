@@ -25,3 +25,29 @@ export function spellHidden(text: string): readonly SpelledPiece[] {
   if (begin < text.length) pieces.push({ text: text.slice(begin), isHidden: false });
   return pieces;
 }
+
+/** The visible characters that are shown on either side of a hidden one. */
+const AROUND = 20;
+
+/**
+ * Returns the hidden characters of a text of any length, each with the characters around it, and the number of those
+ * beyond the first `most`. A gap between two places is `…`.
+ */
+export function excerptHidden(text: string, most: number): { readonly pieces: readonly SpelledPiece[]; readonly rest: number } {
+  const places = [...text.matchAll(new RegExp(HIDDEN, "gu"))].map((match) => [match.index, match.index + match[0].length] as const);
+  const excerpts: [number, number][] = [];
+  for (const [begin, end] of places.slice(0, most)) {
+    const last = excerpts.at(-1);
+    if (last && begin - AROUND <= last[1]) last[1] = end + AROUND;
+    else excerpts.push([Math.max(0, begin - AROUND), end + AROUND]);
+  }
+  // What is beyond the last place is not shown, so that nothing is shown without its name.
+  const limit = places[most]?.[0] ?? text.length;
+  const gap: SpelledPiece = { text: "…", isHidden: false };
+  const pieces = excerpts.flatMap(([begin, end]) => [
+    ...(begin > 0 ? [gap] : []),
+    ...spellHidden(text.slice(begin, Math.min(end, limit))),
+  ]);
+  const isWhole = (excerpts.at(-1)?.[1] ?? 0) >= text.length && limit === text.length;
+  return { pieces: isWhole ? pieces : [...pieces, gap], rest: Math.max(0, places.length - most) };
+}

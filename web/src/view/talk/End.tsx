@@ -211,9 +211,16 @@ function Unsent({ turn }: { turn: Turn }): ReactNode {
     <>
       {error?.code === "nothing_to_continue" && before ? <AskInstead unsent={turn} question={before} /> : null}
       {error?.code === "session_busy" ? (
-        <button type="button" className={parts.button} onClick={followOther}>
-          {words.talk.followBusy}
-        </button>
+        <>
+          <button type="button" className={parts.button} onClick={followOther}>
+            {words.talk.followBusy}
+          </button>
+          {error.run === null ? null : (
+            <button type="button" className={parts.button} onClick={() => actions.stopOther(turn.key)}>
+              {words.talk.stopBusy}
+            </button>
+          )}
+        </>
       ) : null}
       <button
         type="button"

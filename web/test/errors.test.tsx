@@ -1,0 +1,105 @@
+// @vitest-environment jsdom
+// Errors: what happened, in both languages, how long to wait, and what can be done.
+
+import { act } from "react";
+import { afterEach, expect, test, vi } from "vitest";
+import { EMPTY_TURN } from "../src/store/turns";
+import type { ErrorInfo } from "../src/store/types";
+import { ErrorBox } from "../src/view/parts/ErrorBox";
+import { Usage } from "../src/view/panel/Usage";
+import { End } from "../src/view/talk/End";
+import { loadWords } from "../src/words";
+import { offlineError, RequestError } from "../src/wire/error";
+import sentences from "../src/wire/generated/sentences.en";
+import { Routes } from "../src/wire/routes";
+import { Server } from "../src/wire/server";
+import { uploadFile } from "../src/wire/upload";
+import { runOf, TestPage } from "./page";
+
+const pages: TestPage[] = [];
+afterEach(async () => {
+  await Promise.all(pages.splice(0).map((page) => page.close()));
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+function newPage(...given: ConstructorParameters<typeof TestPage>): TestPage {
+  const page = new TestPage(...given);
+  pages.push(page);
+  return page;
+}
+
+const error = (change: Partial<ErrorInfo>): ErrorInfo => ({ ...offlineError(""), code: "overloaded" as never, status: 429, requestId: "req_1", ...change });
+
+test.each(["en", "zh"] as const)("each code has a sentence in %s, with its code and the id of the request", async (language) => {
+  await loadWords(language);
+  const page = newPage({}, language);
+  const codes = Object.keys(sentences) as ErrorInfo["code"][];
+  expect(codes.length).toBeGreaterThan(60);
+  for (const code of [...codes, "offline", "unreadable"] as const) {
+    await page.show(<ErrorBox error={error({ code, detail: "the detail" })} />);
+    const [, sentence = "", facts = ""] = [...page.element.querySelectorAll("[role=group] > div")].map(({ textContent }) => textContent);
+    expect(sentence).not.toMatch(/[{}]|^\s*$/);
+    expect(sentence, code).toMatch(language === "zh" ? /\p{Script=Han}|^the detail[.。]$/u : /^(?:[A-Z`]|the detail).*(?:[.!?]|the detail)$/s);
+    expect(facts).toContain(code);
+    expect(facts).toContain("req_1");
+  }
+});
+
+test("the wait of an error is counted down, and that of the next error anew", async () => {
+  vi.useFakeTimers();
+  const page = newPage();
+  const shown = (info: ErrorInfo) => page.show(<ErrorBox error={info} onRetry={() => undefined} />);
+  const button = () => page.element.querySelector("button");
+  await shown(error({ isRetryable: true, retryAfterS: 3 }));
+  expect(button()?.textContent).toContain("3");
+  await act(() => vi.advanceTimersByTimeAsync(2_000));
+  expect([button()?.textContent.includes("1"), button()?.disabled]).toEqual([true, true]);
+  await shown(error({ isRetryable: true, retryAfterS: 30 }));
+  expect(button()?.textContent).toContain("30");
+  await act(() => vi.advanceTimersByTimeAsync(30_000));
+  expect(button()?.disabled).toBe(false);
+});
+
+test("a busy session offers to follow the other run, and to stop it", async () => {
+  const page = newPage();
+  const busy = error({ code: "session_busy", status: 409, isRetryable: true, run: "run_9" });
+  await page.show(<End turn={{ ...EMPTY_TURN, key: "r1", question: "Q", status: "unsent", error: busy }} />);
+  expect(page.all("Follow it")).toHaveLength(1);
+  await page.press("Stop it and ask");
+  expect(page.calls).toEqual([["stopOther", "r1"]]);
+});
+
+test("usage reads the limits when it is opened", async () => {
+  const page = newPage();
+  const run = runOf([{ id: "start", at_ms: 1, type: "run.started", session: "s1", request: "r1", question: "Q", mode: "react" }]);
+  await page.show(<Usage run={run} budget={null} hasAudit={false} />);
+  expect(page.calls).toEqual([["refreshBudget"]]);
+});
+
+test("an upload with a key that is no longer accepted asks for another one", async () => {
+  const seen: [number, string | null][] = [];
+  const server = new Server(
+    () => Promise.reject(new Error("not this way")),
+    (response, key) => void seen.push([response.status, key]),
+  );
+  server.setKey("old");
+  vi.stubGlobal(
+    "XMLHttpRequest",
+    class {
+      readonly upload = {};
+      readonly status = 401;
+      readonly responseText = JSON.stringify({ code: "credentials_refused", message: "", detail: "", retryable: false });
+      onload: () => void = () => undefined;
+      open(): void {}
+      setRequestHeader(): void {}
+      send(): void {
+        this.onload();
+      }
+    },
+  );
+  const sent = uploadFile(new Routes(server), "s1", new File(["a"], "a.txt"), () => undefined, new AbortController().signal);
+  const failure: unknown = await sent.catch((caught: unknown) => caught);
+  expect(failure instanceof RequestError && failure.info.code).toBe("credentials_refused");
+  expect(seen).toEqual([[401, "old"]]);
+});
