@@ -7,7 +7,11 @@ use djinn_local::{prepare_fonts, prepare_python};
 
 use crate::process::run;
 use crate::terminal::print_line;
+use crate::venv::ensure_office;
 use crate::workspace;
+
+/// The variable with the path of the Python that validates Office files.
+pub(crate) const OFFICE_PYTHON: &str = "OFFICE_PYTHON";
 
 /// The samples, and the script that renders and checks them.
 const SCRIPT: &str = "functions/sandbox/tests/reports/samples.py";
@@ -20,5 +24,6 @@ pub(crate) fn render_samples() -> Result<()> {
     let fonts = prepare_fonts(&place, &say).context("the samples need fonts")?;
     let script = workspace::root().join(SCRIPT);
     let folder = workspace::target_dir().join("reports");
-    run(Command::new(python).arg(script).arg(folder).args(fonts))
+    let office = ensure_office()?.python();
+    run(Command::new(python).arg(script).arg(folder).args(fonts).env(OFFICE_PYTHON, office))
 }

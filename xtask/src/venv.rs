@@ -1,5 +1,5 @@
 //! Python packages in environments under `target/`: the tools aws-sam-cli, cfn-lint and cargo-lambda, an emulator of
-//! AWS, and servers of MCP.
+//! AWS, servers of MCP, and a validator of Office files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,6 +23,9 @@ const MCP_2: &str = "infra/mcp/requirements-2.txt";
 
 /// The pinned versions of the clients of other protocols.
 const CLIENTS: &str = "tests/clients/requirements.txt";
+
+/// The pinned versions of the validator of Office files.
+const OFFICE: &str = "functions/sandbox/tests/reports/requirements.txt";
 
 /// The minimum version of Python.
 const OLDEST: (u32, u32) = (3, 11);
@@ -97,6 +100,14 @@ pub(crate) fn ensure_clients() -> Result<Venv> {
     ensure("clients", CLIENTS)
 }
 
+/// Creates the environment with the validator of Office files in `target/office`, like [`ensure_venv`].
+///
+/// # Errors
+/// Returns an error without a recent Python, or if the packages cannot be installed.
+pub(crate) fn ensure_office() -> Result<Venv> {
+    ensure("office", OFFICE)
+}
+
 fn ensure(folder: &str, requirements: &str) -> Result<Venv> {
     let venv = Venv { place: workspace::target_dir().join(folder) };
     let stamp = venv.place.join("installed");
@@ -140,7 +151,7 @@ mod tests {
     #[test]
     fn every_package_is_pinned_by_hash() {
         for (requirements, least) in
-            [(TOOLS, 50), (EMULATOR, 25), (MCP_1, 25), (MCP_2, 25), (CLIENTS, 10)]
+            [(TOOLS, 50), (EMULATOR, 25), (MCP_1, 25), (MCP_2, 25), (CLIENTS, 10), (OFFICE, 6)]
         {
             let text = fs::read_to_string(workspace::root().join(requirements)).unwrap();
             let text = text.replace(" \\\n", "");

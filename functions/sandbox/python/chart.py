@@ -262,9 +262,11 @@ def _bars(chart):
 def _draw_bars(plot):
     chart, drawing = plot.chart, plot.drawing
     bars = list(_bars(chart))
-    plot.scale([edge for bar in bars for edge in bar[4:]])
-    plot.bottom -= 26
     has_values = not chart.is_stacked and len(bars) <= 14
+    edges = [edge for bar in bars for edge in bar[4:]]
+    # The value of a negative bar needs room above the labels.
+    plot.scale([*edges, min(edges) * 1.1] if has_values and min(edges) < 0 else edges)
+    plot.bottom -= 26
     plot.top += 10 if has_values else 0
     plot.add_value_axis()
     step = (plot.right - plot.left) / len(chart.labels)
@@ -288,8 +290,8 @@ def _draw_rows(plot):
     plot.left += widest
     numbers = [number(bar[5]) for bar in bars]
     plot.right -= max(map(len, numbers)) * _SIZE * LETTER + 8
-    if plot.low < 0:
-        plot.left += max(map(len, numbers)) * _SIZE * LETTER
+    # The value of a negative bar stands between the label and the bar.
+    plot.left += max((len(told) for told in numbers if told.startswith("−")), default=0) * _SIZE * LETTER
     step = (plot.bottom - plot.top) / len(chart.labels)
     for at, label in enumerate(chart.labels):
         drawing.text(4 + widest - 12, plot.top + step * (at + 0.5) + 4, shortened(label, widest - 8, _SIZE), _SIZE,

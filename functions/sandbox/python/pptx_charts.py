@@ -31,6 +31,9 @@ def add_chart(shapes, chart, left, top, width, height):
     frame = shapes.add_chart(_TYPES[kind][chart.is_stacked], *(Pt(edge) for edge in (left, top, width, height)), data)
     frame._element.nvGraphicFramePr.cNvPr.set("descr", chart.description()[:500])
     drawn = frame.chart
+    # The library's ids of axes are negative; the schema wants a number of 32 bits without a sign.
+    for id_of in drawn._chartSpace.xpath("//c:axId | //c:crossAx"):
+        id_of.set("val", f"{int(id_of.get('val')) % 2**32}")
     drawn.has_title = False
     drawn.font.size, drawn.font.name = Pt(13), house.LATIN
     drawn.font.color.rgb = RGBColor.from_string(house.SOFT_INK)

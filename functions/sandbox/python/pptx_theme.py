@@ -103,7 +103,7 @@ def _add_foot(layout, title):
     for number_of, (left, wide, align, inside) in enumerate(((LEFT, 700, "l", text), (WIDTH - RIGHT - 60, 60, "r", number))):
         tree.append(parse_xml(
             f'<p:sp {SPACES}><p:nvSpPr><p:cNvPr id="{90 + number_of}" name="Footer {number_of + 1}"/><p:cNvSpPr txBox="1"/>'
-            f'<p:nvPr userDrawn="1"/></p:nvSpPr><p:spPr><a:xfrm><a:off x="{int(Pt(left))}" y="{int(Pt(HEIGHT - 34))}"/>'
+            f'<p:nvPr userDrawn="1"/></p:nvSpPr><p:spPr><a:xfrm><a:off x="{int(Pt(left))}" y="{int(Pt(HEIGHT - 30))}"/>'
             f'<a:ext cx="{int(Pt(wide))}" cy="{int(Pt(20))}"/></a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom>'
             f'</p:spPr><p:txBody><a:bodyPr lIns="0" rIns="0" tIns="0" bIns="0" anchor="ctr"/><a:lstStyle/>'
             f'<a:p><a:pPr algn="{align}"/>{inside.replace("COLOR", house.SOFT_INK)}</a:p></p:txBody></p:sp>'))

@@ -16,7 +16,7 @@ _WITH_CONTENTS = range(8, 151)
 # The size of a character of text in twips (1/20 point), which tables are measured in, and EMU per twip.
 _TWIPS, _EMU = 20, 635
 # The margin at the sides of a cell, in twips.
-_SIDE = 90
+_SIDE = 120
 _BULLETS = "•◦▪"
 _AFTER_SHADE = ("w:tabs", "w:spacing", "w:ind", "w:contextualSpacing", "w:jc", "w:outlineLvl", "w:rPr")
 
@@ -26,6 +26,7 @@ def render_docx(task, blocks, notes):
     import docx
 
     document = docx.Document()
+    _renew(document)
     writer = _Writer(document, task)
     _set_page(document, task)
     _set_styles(document, task)
@@ -45,6 +46,17 @@ def render_docx(task, blocks, notes):
     written = io.BytesIO()
     document.save(written)
     return zip_anew(written.getvalue())
+
+
+def _renew(document):
+    """Makes the library's file one of Word 2013 and later, which otherwise opens it in compatibility mode."""
+    for setting in document.settings.element.iter(_name("w:compatSetting")):
+        if setting.get(_name("w:name")) == "compatibilityMode":
+            setting.set(_name("w:val"), "15")
+    # A copy of the styles for Word 2010, which would contradict ours.
+    for key, rel in list(document.part.rels.items()):
+        if rel.reltype.endswith("/stylesWithEffects"):
+            del document.part.rels[key]
 
 
 def _set_page(document, task):
@@ -68,19 +80,19 @@ def _set_page(document, task):
         _add_field(paragraph, "PAGE", "1")
 
 
-def _add_field(paragraph, instruction, shown, is_dirty=False):
+def _add_field(paragraph, instruction, shown, is_dirty=False, is_bold=None):
     """Adds a field that Word computes; until then, it shows a text."""
-    run = paragraph.add_run()
     begin = _element("w:fldChar", {"w:fldCharType": "begin"})
     if is_dirty:
         begin.set(_name("w:dirty"), "true")
-    run._r.append(begin)
-    run._r.append(_element("w:instrText", {"xml:space": "preserve"}, f" {instruction} "))
-    run._r.append(_element("w:fldChar", {"w:fldCharType": "separate"}))
+    parts = [begin, _element("w:instrText", {"xml:space": "preserve"}, f" {instruction} "),
+             _element("w:fldChar", {"w:fldCharType": "separate"})]
     if shown is not None:
-        run._r.append(_element("w:t", {}, shown))
-        run._r.append(_element("w:fldChar", {"w:fldCharType": "end"}))
-    return run
+        parts += [_element("w:t", {}, shown), _element("w:fldChar", {"w:fldCharType": "end"})]
+    for part in parts:
+        run = paragraph.add_run()
+        run.bold = is_bold
+        run._r.append(part)
 
 
 def _set_styles(document, task):
@@ -114,7 +126,9 @@ def _set_styles(document, task):
     code.base_style = body
     code.font.name, code.font.size = house.CODE, Pt(9.5)
     _set_fonts(code.element.get_or_add_rPr(), house.CODE)
-    code.paragraph_format.line_spacing, code.paragraph_format.space_after = 1.1, Pt(9)
+    form = code.paragraph_format
+    form.line_spacing, form.space_before, form.space_after = 1.1, Pt(9), Pt(12)
+    form.left_indent = form.right_indent = Pt(6)
     quote, caption = styles["Quote"], styles["Caption"]
     quote.font.italic = False
     quote.paragraph_format.left_indent = Pt(12)
@@ -181,7 +195,7 @@ class _Writer:
         self.numberings = _Numberings(document)
         # Lookups that the library would repeat in each paragraph, and for each link.
         self.body, self.styles, self.links = document._body, {}, {}
-        self.captions, self.count, self.marks = {}, 0, []
+        self.captions, self.count, self.marks, self.last = {}, 0, [], ""
 
     def add_paragraph(self, style="Normal"):
         """Appends a new paragraph."""
@@ -193,7 +207,15 @@ class _Writer:
         return paragraph
 
     def write(self, block):
+        if block.kind == self.last == "code":
+            # Without a paragraph between them, both would stand on one ground.
+            self.add_spacer()
+        self.last = block.kind
         getattr(self, f"write_{block.kind}")(block)
+
+    def add_spacer(self):
+        form = self.add_paragraph().paragraph_format
+        form.space_after, form.line_spacing = 0, 0.7
 
     def write_heading(self, block):
         # The title has its own style, so the highest headings below it are parts.
@@ -253,8 +275,12 @@ class _Writer:
     def write_code(self, block):
         paragraph = self.add_paragraph("Code")
         self.place(paragraph, block)
+        borders = _element("w:pBdr", {})
+        for side in ("top", "left", "bottom", "right"):
+            borders.append(_element(f"w:{side}", {"w:val": "single", "w:sz": "4", "w:space": "5", "w:color": house.SOFT}))
+        _insert_form(paragraph, borders)
         _insert_form(paragraph, _element("w:shd", {"w:val": "clear", "w:color": "auto", "w:fill": house.SOFT}))
-        paragraph.add_run(block.text)
+        paragraph.add_run(block.text.rstrip("\n"))
 
     def write_rule(self, _):
         paragraph = self.add_paragraph()
@@ -310,7 +336,7 @@ class _Writer:
         self.captions[kind] = self.captions.get(kind, 0) + 1
         paragraph = self.add_paragraph("Caption")
         paragraph.add_run(f"{name} ").bold = True
-        _add_field(paragraph, f"SEQ {kind} \\* ARABIC", f"{self.captions[kind]}").bold = True
+        _add_field(paragraph, f"SEQ {kind} \\* ARABIC", f"{self.captions[kind]}", is_bold=True)
         paragraph.add_run(f"  {caption[:500]}")
         return paragraph
 
@@ -357,9 +383,7 @@ class _Writer:
         for number, row in enumerate(block.rows):
             table.append(self.table_row(row, widths, block.aligns, number, size / _TWIPS))
         self.document.element.body._insert_tbl(table)
-        spacer = self.add_paragraph()
-        spacer.paragraph_format.space_after = 0
-        spacer.paragraph_format.line_spacing = 0.7
+        self.add_spacer()
 
     def table_properties(self, indent):
         properties = _element("w:tblPr", {})

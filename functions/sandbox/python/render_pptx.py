@@ -222,11 +222,13 @@ class _Deck:
         numbers = sorted({run.note for line in lines for run in line if isinstance(run, Run)
                           and 0 < run.note <= len(self.footnotes)})
         if numbers:
-            frame = self.add_box(slide, LEFT, HEIGHT - 36 - 12.5 * len(numbers), ROOM_WIDE, 12.5 * len(numbers))
+            is_dark = slide.slide_layout.name != "Statement"
+            frame = self.add_box(slide, LEFT + 18 * is_dark, HEIGHT - 36 - 12.5 * len(numbers), ROOM_WIDE - 18,
+                                 12.5 * len(numbers))
         for place_of, number in enumerate(numbers):
             paragraph = frame.add_paragraph() if place_of else frame.paragraphs[0]
-            self.write_runs(paragraph, [Run(f"{number}  "), *self.footnotes[number - 1]], 10, house.LINES if
-                            slide.slide_layout.name != "Statement" else house.SOFT_INK)
+            self.write_runs(paragraph, [Run(f"{number}  "), *self.footnotes[number - 1]], 10,
+                            house.LINES if is_dark else house.SOFT_INK)
 
     def add_agenda(self, sections):
         slide = self.add_slide(CONTENT, [Run(words(self.task.language, "contents"))])

@@ -12,7 +12,9 @@ use djinn_local::{prepare_fonts, prepare_python};
 use super::built_programs::BuiltPrograms;
 use super::test_process;
 use crate::process::command_output;
+use crate::reports::OFFICE_PYTHON;
 use crate::terminal::print_line;
+use crate::venv::ensure_office;
 use crate::workspace;
 
 /// The variables with the paths of Python and of the fonts, for the tests.
@@ -30,6 +32,7 @@ const TABLE_TESTS: [&str; 4] = ["--skip", "tables::", "--skip", "tpch"];
 pub(super) struct SandboxPython {
     pub(super) python: PathBuf,
     fonts: Vec<PathBuf>,
+    office: PathBuf,
 }
 
 impl SandboxPython {
@@ -38,13 +41,14 @@ impl SandboxPython {
         let place = workspace::target_dir().join("sandbox-python");
         let python = prepare_python(&place, &say).context("the sandbox's tests need a Python")?;
         let fonts = prepare_fonts(&place, &say).context("the sandbox's tests need fonts")?;
-        Ok(Self { python, fonts })
+        Ok(Self { python, fonts, office: ensure_office()?.python() })
     }
 
     /// Runs a command's tests, which find Python and the fonts in variables.
     pub(super) fn run_tests(&self, mut tests: Command) -> Result<()> {
         let fonts = std::env::join_paths(&self.fonts)?;
-        test_process::run_tests(tests.env(PYTHON, &self.python).env(FONTS, fonts))
+        tests.env(PYTHON, &self.python).env(FONTS, fonts).env(OFFICE_PYTHON, &self.office);
+        test_process::run_tests(&mut tests)
     }
 }
 

@@ -200,7 +200,7 @@ async fn images_that_are_none_are_missing_from_every_format() {
 }
 
 /// Renders samples in all forms, without the jail, and looks for what can be measured: broken numbers, missing letters,
-/// text outside its box, empty slides and pages, dead links.
+/// text outside its box, empty slides and pages, dead links, and what the schemas of Office do not allow.
 #[test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]
 fn sample_reports_have_no_measurable_fault() {

@@ -1,10 +1,14 @@
 """Renders the samples beside this file in all forms, and prints their measurable faults: `samples.py FOLDER FONT...`.
 `reports.webp` shows pages of PDF documents.
 
-The exit code is 1 if there are faults.
+The variable `OFFICE_PYTHON` names a Python with the packages of `requirements.txt`, which validate Office files. If
+`soffice` is on the `PATH`, LibreOffice opens these files too. The exit code is 1 if there are faults.
 """
 
+import json
 import os
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -48,11 +52,35 @@ def draw_sheet():
     sheet.save("reports.webp", quality=42, method=6)
 
 
+def faults_of_schema():
+    """Validates all Office files here, and yields what their schemas and Office's own rules do not allow."""
+    words = ["-m", "openxml_audit", "--format", "microsoft365", "--output", "json", "--max-errors", "0", "--recursive"]
+    told = subprocess.run([os.environ["OFFICE_PYTHON"], *words, "."], stdout=subprocess.PIPE, check=False).stdout
+    reports = json.loads(told)
+    for report in reports:
+        yield from (f"{report['file']}: {fault['part_uri']} {fault['path']}: {fault['description']}"
+                    for fault in report["errors"])
+    if len(reports) != sum(name.endswith(("docx", "pptx")) for name in os.listdir()):
+        yield f"{len(reports)} files were validated"
+
+
+def faults_of_libreoffice():
+    """Yields the Office files that LibreOffice cannot open, and writes the others as PDF documents into `libreoffice`."""
+    shutil.rmtree("libreoffice", ignore_errors=True)
+    for ending in ("docx", "pptx"):
+        files = sorted(name for name in os.listdir() if name.endswith(ending))
+        folder = f"libreoffice/{ending}"
+        subprocess.run(["soffice", "--headless", "--convert-to", "pdf", "--outdir", folder, *files],
+                       stdout=subprocess.DEVNULL, check=True)
+        yield from (f"{name}: LibreOffice does not open it" for name in files
+                    if not os.path.exists(f"{folder}/{name[:-5]}.pdf"))
+    print("LibreOffice: see libreoffice")
+
+
 def main(folder, fonts):
     sys.path[:0] = [str(HERE), str(HERE.parent.parent / "python")]
     import job_kinds
     from faults import FAULTS
-    from order import faults_of_order
     from render import render
 
     job_kinds.load_libraries(job_kinds.DOCUMENTS, fonts)
@@ -66,12 +94,14 @@ def main(folder, fonts):
             told = render(form, file, text, "", name[-2:], fonts)
             print(f"{file}: {time.monotonic() - began:.2f} s", flush=True)
             found = [told["problem"]] if told["problem"] else [*FAULTS[form](file, text, fonts[0])]
-            found += faults_of_order(file) if form in ("docx", "pptx") else []
             faults += [f"{file}: {fault}" for fault in found]
             is_bad = name == "hostile.en"
             if not is_bad and (told["missing_images"] or any(note != "scripts" for note in told["notes"])):
                 faults.append(f"{file}: {told}")
     draw_sheet()
+    faults += faults_of_schema()
+    if shutil.which("soffice"):
+        faults += faults_of_libreoffice()
     print("\n".join(faults) or "no faults")
     return len(faults)
 
