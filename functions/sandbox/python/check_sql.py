@@ -70,7 +70,7 @@ def _check_statements(sql):
         try:
             statements = engine.extract_statements(sql)
         except duckdb.Error as error:
-            raise explain_error(error, ()) from error
+            raise explain_error(error) from error
     if len(statements) != 1:
         raise SqlError("not_one_query" if statements else "empty")
     if statements[0].type != duckdb.StatementType.SELECT:
@@ -107,9 +107,17 @@ def _check_node(node, tree, tables):
         _check_table(node, tables)
     elif isinstance(node, exp.Anonymous):
         if node.name.lower() not in OTHERS:
-            raise SqlError("function", node.name, find_near(node.name, OTHERS))
+            raise SqlError("function", node.name, find_near(node.name, _name_functions()))
     elif isinstance(node, exp.Func) and type(node).__name__ not in KNOWN:
         raise SqlError("function", node.sql_names()[0].lower())
+
+
+def _name_functions():
+    """Returns the names under which DuckDB has the listed functions."""
+    with duckdb.connect(":memory:", config={"threads": 1}) as engine:
+        names = engine.execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
+    known = {name.lower() for kind in KNOWN for name in getattr(exp, kind).sql_names()}
+    return sorted(OTHERS | known & {name for (name,) in names})
 
 
 def _check_table(node, tables):
@@ -147,8 +155,8 @@ def find_near(name, names):
 # Errors of DuckDB
 
 
-def explain_error(error, columns):
-    """Returns the `SqlError` for an exception of DuckDB. `columns` are the names of all offered columns."""
+def explain_error(error, find_columns=lambda name: []):
+    """Returns the `SqlError` for an exception of DuckDB. `find_columns` returns the columns that a wrong name may mean."""
     import re
 
     text = f"{error}"
@@ -161,7 +169,7 @@ def explain_error(error, columns):
     column = re.search(r'(?:column|Column|column named) "([^"]+)"', detail)
     if isinstance(error, duckdb.BinderException) and ("not found" in detail or "does not have a column" in detail):
         name = column[1].rpartition(".")[2] if column else ""
-        return SqlError("unknown_column", name, find_near(name, columns), detail, place)
+        return SqlError("unknown_column", name, find_columns(name), detail, place)
     missing = re.search(r"(Table|Function|Macro) with name (\S+) does not exist", detail)
     if missing:
         code = "unknown_table" if missing[1] == "Table" else "function"

@@ -41,6 +41,9 @@ def _check_select(scope, is_unique):
         if isinstance(total.parent, exp.Window):
             continue
         tables = {column.table for column in total.find_all(exp.Column)}
+        if "" in tables:
+            # A column that no table has: the engine says so.
+            continue
         for name in repeating:
             if tables and name not in tables and name not in selecting:
                 table = sorted(tables)[0]

@@ -8,7 +8,7 @@ import time
 
 import duckdb
 from check_postgres import check_postgres, find_tables
-from check_sql import SqlError, check_sql, explain_error
+from check_sql import SqlError, check_sql, explain_error, find_near
 from doubled_totals import find_doubled_total
 from engine import lock_engine, open_engine, quote_name, quote_text
 from query_chart import choose_chart
@@ -20,8 +20,8 @@ from sqlglot import exp
 MAX_SHOWN_ROWS, MAX_SHOWN_BYTES = 1_000, 200 * 1024
 MAX_ROWS = 100_000
 _MAX_CSV = 20 * 1024 * 1024
-# Values of a column that are compared with the value of a filter, and named at most.
-_COMPARED_VALUES, _MAX_NEAR = 5_000, 5
+# Values of a column that are compared with the value of a filter, and named at most; columns that an error lists.
+_COMPARED_VALUES, _MAX_NEAR, _MAX_LISTED = 5_000, 5, 40
 
 
 def run_queries(tables, queries, accepted, seconds):
@@ -120,7 +120,6 @@ class QueryRunner:
         self.shown_bytes = MAX_SHOWN_BYTES
         self.accepted = {sql.strip() for sql in accepted}
         self.names = [table["name"] for table in tables]
-        self.columns = [column["name"] for table in tables for column in table["columns"]]
 
     def run(self, number, question, sql):
         result = {"question": question, "sql": sql}
@@ -132,7 +131,7 @@ class QueryRunner:
         except SqlError as error:
             return result | {"error": error.to_json()}
         except duckdb.Error as error:
-            explained = explain_error(error, self.columns).to_json()
+            explained = explain_error(error, lambda name: self._find_columns(name, sql)).to_json()
             # The engine ran the query from the second line on.
             explained["line"] = explained["line"] and max(1, explained["line"] - 1)
             return result | {"error": explained}
@@ -149,6 +148,18 @@ class QueryRunner:
             return found.description, found.fetchmany(count)
         finally:
             timer.cancel()
+
+    def _find_columns(self, name, sql):
+        """Returns the columns that a wrong name may mean: those of that name with their tables, then those of the query's
+        tables that are near, or all of these."""
+        named = find_tables(sql)
+        own, same = [], []
+        for table in self.tables:
+            columns = [column["name"] for column in table["columns"]]
+            own += columns if table["name"].casefold() in named else []
+            same += [f"{table['name']}.{column}" for column in columns if column.casefold() == name.casefold()]
+        near = [column for column in find_near(name, own) if column.casefold() != name.casefold()]
+        return (same + near)[:_MAX_NEAR] or own[:_MAX_LISTED]
 
     def _is_unique(self, table, columns):
         keys = ", ".join(map(quote_name, columns))

@@ -33,6 +33,7 @@ mod sealed;
 mod tables;
 mod tpch;
 mod tpch_postgres;
+mod tpch_questions;
 
 #[path = "../../../../tests/it/databases/server.rs"]
 #[allow(dead_code, unreachable_pub, reason = "stories need more of it")]

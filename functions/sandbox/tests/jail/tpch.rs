@@ -25,6 +25,7 @@ use tpchgen::generators::{
 };
 
 use crate::python::{TestSandbox, file, python, start};
+use crate::tpch_questions::{answer_questions, repair_queries};
 
 const SCALE: f64 = 0.01;
 
@@ -197,6 +198,11 @@ pub(crate) fn run_over_files(files: &[SandboxFile], queries: &[&str]) -> Vec<Vec
 /// Returns rows as text without their order, which is open where they are equal in what a query sorts by. The types of
 /// numbers differ, because the reader finds the narrowest, and it leaves out white space around texts.
 pub(crate) fn show_rows(rows: &[Vec<Value>]) -> BTreeSet<String> {
+    rows.iter().map(|row| show_row(row)).collect()
+}
+
+/// Returns a row as text, each number with four decimals.
+pub(crate) fn show_row(row: &[Value]) -> String {
     let show = |value: &Value| match value {
         Value::Number(number) => format!("{:.4}", number.as_f64().unwrap()),
         Value::String(text) => match text.parse::<f64>() {
@@ -205,12 +211,12 @@ pub(crate) fn show_rows(rows: &[Vec<Value>]) -> BTreeSet<String> {
         },
         other => other.to_string(),
     };
-    rows.iter().map(|row| row.iter().map(show).collect::<Vec<_>>().join("|")).collect()
+    row.iter().map(show).collect::<Vec<_>>().join("|")
 }
 
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only data"]
-async fn queries_of_tpch_return_the_rows_of_the_engine_alone() {
+async fn queries_and_questions_of_tpch_have_the_known_rows() {
     let sandbox = start().with_seconds(100);
     let files = generate_tables();
     let queries = list_queries();
@@ -245,4 +251,7 @@ async fn queries_of_tpch_return_the_rows_of_the_engine_alone() {
     }
     println!("TPC-H: {equal} of {}", queries.len());
     assert_eq!(equal, 22);
+    // The tables are read once.
+    answer_questions(&sandbox, &tables).await;
+    repair_queries(&sandbox, &tables).await;
 }

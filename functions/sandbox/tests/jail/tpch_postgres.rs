@@ -10,7 +10,7 @@ use djinn_runtime::port::database::{
     Database as _, DatabaseConnection, DatabaseQuery, DatabaseView,
 };
 use djinn_runtime::port::sandbox::table::{
-    DatabaseSource, FetchedResult, QueryColumn, QueryTable, QueryValue, SqlResult,
+    CheckedStatement, DatabaseSource, FetchedResult, QueryColumn, QueryTable, QueryValue, SqlResult,
 };
 use djinn_runtime::port::sandbox::{JobEnd, SandboxFile, SandboxJob, SandboxWork};
 use futures::SinkExt as _;
@@ -21,6 +21,7 @@ use crate::python::{TestSandbox, start};
 use crate::tpch::{
     QUERIES_OF_JOB, generate_tables, list_queries, run_over_files, run_queries, show_rows,
 };
+use crate::tpch_questions::answer_over_postgres;
 
 /// The tables with their keys, in the order of the columns of the generator.
 const TABLES: &str = "
@@ -79,14 +80,8 @@ async fn describe(connection: &DatabaseConnection, files: &[SandboxFile]) -> Vec
     tables
 }
 
-/// Returns the rows of a checked query, as a result shows them.
-async fn fetch(
-    sandbox: &TestSandbox,
-    connection: &DatabaseConnection,
-    tables: &[QueryTable],
-    result: SqlResult,
-) -> Vec<Vec<Value>> {
-    let statement = result.statement.unwrap();
+/// Returns a checked query for the database.
+pub(crate) fn database_query(tables: &[QueryTable], statement: &CheckedStatement) -> DatabaseQuery {
     let view = |name: &String| {
         let table = tables.iter().find(|table| table.name == *name).unwrap();
         let columns = table.columns.iter().map(|column| column.name.clone());
@@ -98,15 +93,26 @@ async fn fetch(
         }
     };
     let (tenant, user) = (TenantId::new("local").unwrap(), UserId::new("you").unwrap());
-    let query = DatabaseQuery {
-        text: statement.text,
+    DatabaseQuery {
+        text: statement.text.clone(),
         views: statement.tables.iter().map(view).collect(),
         user: UserKey { tenant, user },
         time_zone: TimeZone::default(),
         max_rows: 10_000,
         max_bytes: 10_000_000,
         timeout_ms: 50_000,
-    };
+    }
+}
+
+/// Returns the rows of a checked query, as a result shows them.
+pub(crate) async fn fetch(
+    sandbox: &TestSandbox,
+    connection: &DatabaseConnection,
+    tables: &[QueryTable],
+    result: SqlResult,
+) -> Vec<Vec<Value>> {
+    let statement = result.statement.unwrap();
+    let query = database_query(tables, &statement);
     let rows = PostgresDatabase.query(connection, &query).await.unwrap();
     let name = FileName::new("rows-1.jsonl").unwrap();
     let fetched = FetchedResult {
@@ -131,7 +137,7 @@ async fn fetch(
 
 #[tokio::test]
 #[ignore = "needs a Python and a PostgreSQL: cargo verify --only data"]
-async fn queries_of_tpch_return_the_same_rows_from_postgres() {
+async fn queries_and_questions_of_tpch_have_the_same_rows_in_postgres() {
     let sandbox = start().with_seconds(100);
     let files = generate_tables();
     let queries = list_queries();
@@ -154,4 +160,5 @@ async fn queries_of_tpch_return_the_same_rows_from_postgres() {
     }
     println!("TPC-H over PostgreSQL: {equal} of {}", queries.len());
     assert_eq!(equal, 22);
+    answer_over_postgres(&sandbox, &connection, &tables).await;
 }

@@ -200,6 +200,24 @@ class RunQueries(unittest.TestCase):
                 self.assertEqual((error["code"], (error["line"], error["column"])), (code, place))
                 self.assertTrue(near is None or error["near"][0] == near, error)
 
+    def test_columns_for_a_wrong_name_are_those_of_the_query_and_others_have_their_table(self):
+        for sql, name, near in [
+            ("SELECT 金客 FROM orders JOIN items ON id = order_id", "金客", ["金额"]),
+            ("SELECT nme FROM orders", "nme", ["id", "地区", "日期", "金额", "customer"]),
+            ("SELECT qty FROM orders", "qty", ["items.qty"]), ("SELECT o.NAME FROM orders o", "NAME", ["customers.name"]),
+            # A wrong name inside a total over a join is a wrong name, and no doubled total.
+            ("SELECT sum(qtyy) FROM orders JOIN items ON id = order_id", "qtyy", ["qty"]),
+        ]:
+            with self.subTest(sql):
+                error = self.run_one(sql)["error"]
+                self.assertEqual((error["code"], error["name"], error["near"]), ("unknown_column", name, near))
+
+    def test_wrong_name_of_a_function_has_near_ones_that_the_engine_has(self):
+        for sql, near in [("SELECT rond(金额) FROM orders", "round"), ("SELECT sub_string(地区, 1, 1) FROM orders", "substring"),
+                          ("SELECT strftme(日期, '%Y') FROM orders", "strftime")]:
+            error = self.run_one(sql)["error"]
+            self.assertEqual((error["code"], error["near"][0]), ("function", near))
+
     def test_every_error_is_json_with_a_code(self):
         for sql, code in [
             ("", "empty"), ("SELECT ?", "parameter"), ("SELECT 1; SELECT 2", "not_one_query"), ("DROP TABLE orders", "no_query"),

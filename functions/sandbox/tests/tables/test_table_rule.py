@@ -43,6 +43,27 @@ class TableRule(unittest.TestCase):
         names, rows = self.rows(hidden=["COST", "owner"], rows="owner = {user}")
         self.assertEqual((names, sorted(row[0] for row in rows)), (["region", "amount"], ["东", "西"]))
 
+    def test_every_caller_has_its_rows_alone_whatever_the_table_and_the_condition(self):
+        people = [(tenant, user) for tenant in ("acme", "beta", "a'b") for user in ("ann", "bob", "{tenant}")]
+        lines = [f"\"{tenant}\",\"{user}\",{place}\n" for place, (tenant, user) in enumerate(people * 2)]
+        with open("orders.csv", "w", encoding="utf-8") as file:
+            file.write("tenant,owner,place\n" + "".join(lines))
+        conditions = {
+            None: lambda *_: True,
+            "owner = {user}": lambda caller, row: row[1] == caller[1],
+            "tenant = {tenant}": lambda caller, row: row[0] == caller[0],
+            "owner = {user} AND tenant = {tenant}": lambda caller, row: row == caller,
+            "tenant <> {tenant} OR owner = {user}": lambda caller, row: row[0] != caller[0] or row[1] == caller[1],
+        }
+        for number, (rows, is_own) in enumerate(conditions.items()):
+            sql = "SELECT * FROM sales WHERE place < 14" if number % 2 else None
+            for caller in [*people, ("gamma", "eve")]:
+                with self.subTest(sql=sql, rows=rows, caller=caller):
+                    expected = [place for place, row in enumerate(people * 2)
+                                if is_own(caller, row) and (sql is None or place < 14)]
+                    names, found = self.rows(sql=sql, rows=rows, tenant=caller[0], user=caller[1], hidden=["owner"])
+                    self.assertEqual((names, sorted(row[1] for row in found)), (["tenant", "place"], expected))
+
     def test_description_and_notes_have_no_values_of_others(self):
         [table] = self.read(hidden=["cost"], rows="owner = {user}", user="bob")["tables"]
         samples = {column["name"]: column["samples"] for column in table["columns"]}
