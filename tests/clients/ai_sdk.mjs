@@ -19,7 +19,8 @@ const transports = {
   reconnecting: (url) => new WorkflowChatTransport({ api: `${url}/ai/chat` }),
 };
 
-function open(url, transport, options = {}) {
+/** Opens a chat, and returns it with the errors that it raises. */
+export function open(url, transport, options = {}) {
   const errors = [];
   const chat = new Chat({ transport: transports[transport](url), onError: (error) => errors.push(error), ...options });
   return { chat, errors };

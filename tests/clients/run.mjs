@@ -1,11 +1,13 @@
 // Unmodified clients of other protocols against `cargo dev`: `node run.mjs`. The stories of OpenAI's SDKs run in Node.js
-// and in Python, for both of its APIs, those of the AI SDK with each of its transports, that of its page in Chromium, and those of MCP and
-// AG-UI with each of their clients.
+// and in Python, for both of its APIs, those of the AI SDK with each of its transports, that of its page in Chromium, and
+// those of MCP and AG-UI with each of their clients. At last all clients tell the stories of the matrix.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { clients as agUiClients, death as agUiDeath, stories as agUiStories } from "./ag_ui.mjs";
 import { stories as aiSdkStories } from "./ai_sdk.mjs";
+import { allClients } from "./conversations.mjs";
+import { printMatrix, tellMatrix } from "./matrix.mjs";
 import { chatInBrowser } from "./browser.mjs";
 import { clients as mcpClients, death as mcpDeath, stories as mcpStories } from "./mcp.mjs";
 import { stories as openaiStories } from "./openai.mjs";
@@ -14,15 +16,16 @@ import { Gate, ScriptedModel } from "../../web/stories/model.mjs";
 import { System } from "../../web/stories/system.mjs";
 
 const PYTHON = process.env.CLIENTS_PYTHON ?? "python3";
-const MCP_PYTHON = process.env.MCP_PYTHON ?? PYTHON;
 
 const model = await ScriptedModel.start();
-const system = await System.start({
+const variables = {
   OPENAI_API_KEY: "story-key",
   OPENAI_BASE_URL: model.url,
   OPENAI_MODEL: "story",
   DJINN_PEOPLE__REQUESTS: JSON.stringify({ enabled: true, clarify: true, timeout: 0 }),
-});
+};
+const system = await System.start(variables);
+const handingOver = await System.start({ ...variables, DJINN_ALWAYS_HAND_OVER: "1" });
 const baseURL = `${system.url}/v1`;
 let failed = 0;
 
@@ -55,6 +58,11 @@ for (const [name, { script, run }] of Object.entries(responsesStories)) {
   await check("responses, Python", name, () => promisify(execFile)(PYTHON, [python, baseURL, name], { timeout: 60_000 }));
   opened.open();
 }
+model.on("Which mountain is high?", "The ", "Eiger.");
+model.on("The Eiger.", "3967 metres.");
+model.on("3967 metres.", "The ", "Jungfrau.");
+const agentsSdk = new URL("agents_sdk.py", import.meta.url).pathname;
+await check("OpenAI Agents SDK", "turns", () => promisify(execFile)(PYTHON, [agentsSdk, baseURL], { timeout: 60_000 }));
 for (const [name, { script, run }] of Object.entries(aiSdkStories)) {
   for (const transport of ["default", "reconnecting"]) {
     const gate = new Gate();
@@ -76,7 +84,7 @@ for (const [name, { script, run }] of Object.entries(mcpStories)) {
   const gate = new Gate();
   script(model, gate, "Python");
   const python = new URL("mcp_stories.py", import.meta.url).pathname;
-  await check("MCP, Python", name, () => promisify(execFile)(MCP_PYTHON, [python, system.url, name], { timeout: 60_000 }));
+  await check("MCP, Python", name, () => promisify(execFile)(PYTHON, [python, system.url, name], { timeout: 60_000 }));
   gate.open();
 }
 for (const [name, { script, run }] of Object.entries(agUiStories)) {
@@ -96,6 +104,13 @@ await check("responses, Node.js", "death", () => responsesDeath.run(baseURL, res
 const gate = new Gate();
 mcpDeath.script(model, gate);
 await check("MCP, client 2, auto", "death", () => mcpDeath.run(system.url, mcpClients["client 2, auto"], gate, system));
+const results = await tellMatrix({
+  clients: allClients(PYTHON),
+  systems: { "": system, ", handoffs": handingOver },
+  model,
+});
+failed += printMatrix(results);
+await handingOver.close();
 await system.close();
 model.close();
 console.log(failed === 0 ? "all stories passed" : `${failed} stories failed`);

@@ -26,8 +26,8 @@ export class ScriptedModel {
   }
 
   /**
-   * Adds a rule for one request. `parts` are texts, `{ reasoning }`, `{ tool, arguments }`, `{ tokens }`, gates, and
-   * alone `{ status, message }` for an error.
+   * Adds a rule for one request. `parts` are texts, `{ reasoning }`, `{ tool, arguments }`, `{ tokens }`, gates,
+   * `{ cut: true }` for a connection that is lost, and alone `{ status, message }` for an error.
    */
   on(text, ...parts) {
     this.#rules.push({ text, parts });
@@ -61,6 +61,7 @@ export class ScriptedModel {
     for (const part of rule.parts) {
       if (part instanceof Gate) await part.pass();
       else if (typeof part === "string") send({ content: part });
+      else if (part.cut) return response.socket.destroySoon();
       else if (part.reasoning !== undefined) send({ reasoning_content: part.reasoning });
       else if (part.tokens !== undefined) tokens = part.tokens;
       else {
