@@ -51,12 +51,15 @@ export const ANSWERS = {
     await panel.getByText("Of gold").waitFor({ state: "detached" });
     await scrollToTop(page);
     await conversation(page).getByRole("button", { name: "Show the work" }).waitFor();
+    assert.equal(await conversation(page).getByText(/^wrote note\.md/).count(), 0);
     await conversation(page).getByRole("button", { name: /note\.md/ }).waitFor();
     await cite.click();
     await source.waitFor();
     await panel.getByText("Which metal is warm?").waitFor();
     // An answer's headings follow that of its question.
     await conversation(page).getByRole("heading", { name: "Which metal is warm?", level: 2 }).waitFor();
+    await conversation(page).getByRole("button", { name: "Show the work" }).click();
+    await conversation(page).getByText(/^wrote note\.md/).first().waitFor();
   },
 
   async opened_conversation_is_scrolled_by_its_reader_alone({ page, model, system }) {
@@ -141,8 +144,10 @@ export const ANSWERS = {
 
   async conversation_of_fifty_questions_opens_with_three_requests({ page, model, system }) {
     const session = "50".repeat(16);
-    for (let n = 1; n <= 50; n += 1) {
+    for (let n = 0; n <= 50; n += 1) {
       model.on(`Count to ${n}.`, `It is ${n}.`);
+      // The oldest ones are summed up for the newest.
+      if (n === 50) model.on(`Count to ${n}.`, `It is ${n}.`);
       const body = JSON.stringify({ question: `Count to ${n}.`, session_id: session });
       const headers = { "content-type": "application/json", accept: "text/event-stream" };
       await (await fetch(`${system.url}/runs`, { method: "POST", headers, body })).text();
@@ -154,6 +159,12 @@ export const ANSWERS = {
     await conversation(page).getByText("It is 50.").waitFor();
     const own = paths.filter((path) => path.includes(session) || path.startsWith("/runs/"));
     assert.ok(own.length >= 2 && own.length <= 3, own.join(" "));
+    // The one before the newest fifty is read when it is asked for.
+    await scrollToTop(page);
+    await conversation(page).getByText("It is 1.", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Show earlier questions" }).click();
+    await conversation(page).getByText("It is 0.", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Show earlier questions" }).waitFor({ state: "detached" });
   },
 
   async page_without_storage_asks_and_answers({ page, model, system }) {

@@ -182,7 +182,8 @@ export const CONVERSATIONS = {
   },
 
   async message_to_a_run_at_work_is_read_by_its_next_turn({ page, model, system, allow }) {
-    allow(/ERR_INTERNET_DISCONNECTED/);
+    // A question on its way is in no session yet.
+    allow(/ERR_INTERNET_DISCONNECTED|status of 404/);
     const gate = new Gate();
     model.on("Start with teas", "I look first.", gate, { tool: "file_tool", arguments: WRITE });
     model.on("Start with teas", "In euros, then.");
@@ -205,6 +206,24 @@ export const CONVERSATIONS = {
     await conversation(page).getByText("In euros, then.").waitFor();
     await ended(page);
     assert.match(JSON.stringify(model.requests.at(-1)), /In euros, please\..*And in pounds\./);
+    // So is a question, also after another conversation was opened.
+    model.on("Offline first", "It arrived.");
+    const list = page.getByRole("navigation", { name: "Conversations" });
+    await page.getByRole("button", { name: "New question" }).click();
+    await page.context().setOffline(true);
+    await ask(page, "Offline first");
+    await box(page).fill("And then?");
+    await page.getByText("The question before is still on its way.").waitFor();
+    await box(page).press("Enter");
+    assert.equal(await box(page).inputValue(), "And then?");
+    await list.getByText("Start with teas").click();
+    await list.getByRole("link", { name: /Offline first.*not sent/ }).waitFor();
+    await page.context().setOffline(false);
+    await list.getByText("Offline first").click();
+    await conversation(page).getByText("It arrived.").waitFor();
+    await ended(page);
+    assert.equal(await box(page).inputValue(), "And then?");
+    assert.equal(await list.getByRole("link", { name: /not sent/ }).count(), 0);
   },
 
   async conversations_are_listed_renamed_searched_and_deleted({ page, model, system }) {

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { Browser } from "../src/store/browser";
 import { retryMessages, sendMessage } from "../src/store/messages";
 import { OpenConversation } from "../src/store/open_conversation";
+import { stop } from "../src/store/run_actions";
 import type { Conversation } from "../src/store/types";
 import { Routes } from "../src/wire/routes";
 import { Server } from "../src/wire/server";
@@ -22,6 +23,7 @@ const started = (run: string): string => `event: run.started\n${frame(run, 0, { 
 const said = (run: string, n: number): string => `event: user_message.added\n${frame(run, n, { type: "user_message.added", text: `word ${n}` })}\n`;
 
 class Story {
+  #ids = 0;
   /** The responses by path. */
   readonly responses = new Map<string, () => Response>();
   readonly requests: string[] = [];
@@ -35,8 +37,10 @@ class Story {
   readonly shown: Conversation[] = [];
   readonly open: OpenConversation;
   readonly routes: Routes;
+  /** The bodies of the requests, by path. */
+  readonly bodies: [string, unknown][] = [];
 
-  constructor() {
+  constructor(readonly device = new Map<string, string>()) {
     const browser = {
       now: () => this.time,
       random: () => 0.5,
@@ -46,11 +50,16 @@ class Story {
         return () => void (this.timers = this.timers.filter((other) => other !== timer));
       },
       isHidden: () => this.isHidden,
-      device: { read: () => null, write: () => undefined },
+      newId: () => `id${(this.#ids += 1)}`,
+      device: {
+        read: (name: string) => device.get(name) ?? null,
+        write: (name: string, value: string | null) => void (value === null ? device.delete(name) : device.set(name, value)),
+      },
       beforePaint: (action: () => void) => void this.paints.push(action),
     } as unknown as Browser;
-    const server = new Server(async (path) => {
+    const server = new Server(async (path, { body }) => {
       this.requests.push(path);
+      if (typeof body === "string") this.bodies.push([path, JSON.parse(body)]);
       const response = this.responses.get(path.split("?")[0] ?? "");
       if (!response) throw new Error(`no response for ${path}`);
       return response();
@@ -249,4 +258,102 @@ test("a message that fails is in the box of its conversation after another was o
   await sendMessage(story.routes, story.open, "m1", "Later");
   story.open.close();
   expect(story.returned).toEqual(["Later"]);
+});
+
+/** A stream that the server sends as the response to a question. */
+function accepts(story: Story, run: string): void {
+  const headers = { "content-type": "text/event-stream", "djinn-run-id": run };
+  const start = (controller: ReadableStreamDefaultController) => controller.enqueue(new TextEncoder().encode(started(run)));
+  story.responses.set("/runs", () => new Response(new ReadableStream({ start }), { headers }));
+}
+
+const asked = (story: Story): unknown[] => story.bodies.flatMap(([path, body]) => (path === "/runs" ? [(body as { request_id: string }).request_id] : []));
+const statuses = (story: Story): readonly string[] => story.state.turns.map(({ status }) => status);
+const question = { question: "Which tea?", mode: "react" };
+
+test("a question without a response is repeated with its id, and is one turn", async () => {
+  const story = new Story();
+  story.open.startNew();
+  story.open.ask(question, []);
+  await settled();
+  expect([statuses(story), asked(story).length]).toEqual([["sending"], 1]);
+  accepts(story, "run_1");
+  await story.pass(15_000);
+  expect(asked(story)).toEqual(["id1", "id1"]);
+  expect([statuses(story), story.state.turns[0]?.run]).toEqual([["running"], "run_1"]);
+  expect(story.device.size).toBe(0);
+});
+
+test.each([
+  ["is sent again with its id", 4, ["running"], ["id1"]],
+  ["is left to its user after five minutes", 6, ["unsent"], []],
+])("after a reload, a question on its way %s", async (_name, minutes, status, ids) => {
+  const before = new Story();
+  before.open.startNew();
+  before.open.ask(question, ["teas.csv"]);
+  await settled();
+  before.open.close();
+  const story = new Story(before.device);
+  story.time = minutes * 60_000;
+  story.answer("/sessions/s", gone, 404);
+  accepts(story, "run_1");
+  await story.open.load();
+  await settled();
+  expect([statuses(story), asked(story)]).toEqual([status, ids]);
+  expect(story.state.turns[0]).toMatchObject({ question: "Which tea?", attachments: ["teas.csv"] });
+  if (status[0] !== "unsent") return;
+  // "Send again" is the same question, and what is taken back is forgotten.
+  story.open.resend("id1");
+  await settled();
+  expect([statuses(story), asked(story)]).toEqual([["running"], ["id1"]]);
+});
+
+test("an unsent question that is taken back is forgotten", async () => {
+  const story = new Story();
+  story.open.startNew();
+  story.answer("/runs", { ...gone, code: "query_too_long" }, 400);
+  story.open.ask(question, ["teas.csv"]);
+  await settled();
+  expect(statuses(story)).toEqual(["unsent"]);
+  expect(story.open.takeBack("id1")).toEqual({ text: "Which tea?", attachments: ["teas.csv"] });
+  expect([story.state.turns, story.device.size]).toEqual([[], 0]);
+});
+
+test("a stop on the way of a question stops its run as soon as the server has it", async () => {
+  const story = new Story();
+  story.open.startNew();
+  story.open.ask(question, []);
+  await settled();
+  await stop(story.routes, story.open);
+  expect([story.state.isStopping, story.requests.some((path) => path.endsWith("/stop"))]).toEqual([true, false]);
+  accepts(story, "run_1");
+  story.answer("/runs/run_1/stop", {});
+  await story.pass(15_000);
+  expect(story.requests.filter((path) => path === "/runs/run_1/stop")).toHaveLength(1);
+  expect(story.state.isStopping).toBe(true);
+});
+
+test("details and older questions are read once, when they are asked for", async () => {
+  const story = new Story();
+  story.answer("/sessions/s", session([turn("run_2", "finished"), turn("run_1", "finished")], { next: "older" }));
+  const stream = story.stream("run_2", started("run_2"));
+  await story.open.load();
+  await settled();
+  story.paint();
+  const ended = story.stream("run_1", started("run_1") + said("run_1", 1));
+  const loading = story.open.loadDetail("run_1");
+  await settled();
+  expect(story.state.turns[0]?.isLoadingDetail).toBe(true);
+  ended().close();
+  await loading;
+  expect(story.state.turns[0]?.detail?.lanes.get("")?.rows).toMatchObject([{ kind: "user_message", text: "word 1" }]);
+  const count = story.requests.length;
+  await story.open.loadDetail("run_1");
+  expect(story.requests.length).toBe(count);
+  story.answer("/sessions/s", session([turn("run_0", "finished")]));
+  await story.open.loadOlderTurns();
+  expect(story.requests.at(-1)).toBe("/sessions/s?limit=50&cursor=older");
+  expect(story.state.turns.map(({ run }) => run)).toEqual(["run_0", "run_1", "run_2"]);
+  expect(story.state.hasOlderTurns).toBe(false);
+  stream().close();
 });

@@ -26,6 +26,10 @@ class Device {
   readonly tabs: Tab[] = [];
   /** The conversations of the server. */
   sessions: string[] = ["first"];
+  /** No request reaches the server. */
+  isAway = false;
+  /** The ids of the questions that reached the server. */
+  readonly asked: string[] = [];
 
   open(user: string): Tab {
     const tab = new Tab(this, user);
@@ -40,6 +44,7 @@ class Tab {
   time = 1_000_000;
   isHidden = false;
   onValue: (name: string, value: string) => void = () => undefined;
+  onNetwork: () => void = () => undefined;
   readonly store;
   readonly #device: Device;
   readonly #user: string;
@@ -51,7 +56,10 @@ class Tab {
     let address = "/";
     this.store = createStore(
       {
-        fetch: async (path: string) => this.#answer(path),
+        fetch: async (path: string, { method, body, signal }: RequestInit) => {
+          if (device.isAway) throw new Error("no network");
+          return method === "POST" ? this.#accept(path, String(body), signal) : this.#answer(path);
+        },
         now: () => this.time,
         random: () => 0.5,
         newId: () => `${user}-${(ids += 1)}`,
@@ -71,10 +79,26 @@ class Tab {
         onAddress: () => undefined,
         onDeviceValue: (listener: (name: string, value: string) => void) => void (this.onValue = listener),
         onVisibility: () => undefined,
-        onNetwork: () => undefined,
+        onNetwork: (listener: () => void) => void (this.onNetwork = listener),
+        beforePaint: () => undefined,
       } as unknown as Browser,
       "",
     );
+  }
+
+  #accept(path: string, body: string, signal: AbortSignal | null | undefined): Response {
+    this.requests.push(path);
+    const { request_id, session_id, question } = JSON.parse(body) as Record<"request_id" | "session_id" | "question", string>;
+    if (question === "Too long") return Response.json({ code: "query_too_long", message: "", detail: "", retryable: false }, { status: 400 });
+    if (!this.#device.asked.includes(request_id)) this.#device.asked.push(request_id);
+    if (!this.#device.sessions.includes(session_id)) this.#device.sessions = [session_id, ...this.#device.sessions];
+    const start = (controller: ReadableStreamDefaultController): void => {
+      controller.enqueue(new TextEncoder().encode(": accepted\n\n"));
+      signal?.addEventListener("abort", () => controller.error(new Error("aborted")));
+    };
+    return new Response(new ReadableStream({ start }), {
+      headers: { "content-type": "text/event-stream", "djinn-run-id": `run-of-${request_id}` },
+    });
   }
 
   #answer(path: string): Response {
@@ -92,6 +116,26 @@ class Tab {
     this.timers = this.timers.filter(({ at }) => at > this.time);
     for (const { action } of due) action();
     await settled();
+  }
+
+  get marks(): readonly (string | null)[] {
+    return this.store.getState().conversations.items.map(({ title, mark }) => `${title} ${mark ?? ""}`.trim());
+  }
+
+  get turns(): readonly string[] {
+    const { conversation } = this.store.getState();
+    return conversation?.state === "ready" ? conversation.value.turns.map(({ question, status }) => `${question ?? ""} ${status}`) : [];
+  }
+
+  /** Writes into the box and presses Enter. */
+  async ask(text: string): Promise<void> {
+    this.store.actions.setDraft({ text });
+    this.store.actions.send();
+    await settled();
+  }
+
+  get draft(): string {
+    return this.store.getState().draft.text;
   }
 
   get titles(): readonly string[] {
@@ -128,4 +172,58 @@ test("a list that stays open hears of other conversations every 30 seconds while
   await tab.pass(30_000);
   expect(tab.titles).toEqual(["from the phone", "first"]);
   expect(tab.requests.slice(count)).toEqual(["/sessions", "/runs", "/runs"]);
+});
+
+test("a question that was asked offline is in the list after its conversation was left, and is sent with the network", async () => {
+  const device = new Device();
+  const tab = device.open("anna");
+  await settled();
+  device.isAway = true;
+  await tab.ask("Which tea?");
+  expect([tab.turns, tab.draft]).toEqual([["Which tea? sending"], ""]);
+  // While one question is on its way, the next one waits in the box.
+  await tab.ask("And coffee?");
+  expect([tab.turns, tab.draft]).toEqual([["Which tea? sending"], "And coffee?"]);
+  tab.store.actions.open(null);
+  await settled();
+  expect([tab.marks, device.asked]).toEqual([["Which tea? unsent", "first"], []]);
+  // The list of the server does not have it yet.
+  await tab.pass(30_000);
+  expect(tab.marks).toEqual(["Which tea? unsent", "first"]);
+  device.isAway = false;
+  tab.onNetwork();
+  await settled();
+  expect(device.asked).toHaveLength(1);
+  expect(tab.marks).toEqual([device.sessions[0], "first"]);
+  expect([...device.values.keys()].filter((name) => name.startsWith("pending"))).toEqual([]);
+});
+
+test("a question on its way is sent by the next page, and one that nobody took for five minutes by its user alone", async () => {
+  const device = new Device();
+  const tab = device.open("anna");
+  await settled();
+  device.isAway = true;
+  await tab.ask("Which tea?");
+  device.isAway = false;
+  const next = device.open("anna");
+  await settled();
+  expect(device.asked).toHaveLength(1);
+  device.isAway = true;
+  next.store.actions.open(null);
+  await next.ask("And coffee?");
+  const late = device.open("anna");
+  late.time += 6 * 60_000;
+  device.isAway = false;
+  late.onNetwork();
+  await settled();
+  expect([device.asked.length, late.store.getState().conversations.items[0]?.mark]).toEqual([1, "unsent"]);
+});
+
+test("a question that was rejected is back in the box when the next one is asked", async () => {
+  const tab = new Device().open("anna");
+  await settled();
+  await tab.ask("Too long");
+  expect(tab.turns).toEqual(["Too long unsent"]);
+  await tab.ask("Which tea?");
+  expect([tab.turns, tab.draft]).toEqual([["Which tea? running"], "Too long"]);
 });

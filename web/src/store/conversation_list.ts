@@ -2,6 +2,8 @@
 
 import { errorOf } from "../wire/error";
 import type { Routes } from "../wire/routes";
+import type { Shelf } from "./browser";
+import { Pending } from "./pending";
 import type { StateCell } from "./state";
 import type { ConversationList, ConversationSummary } from "./types";
 
@@ -25,9 +27,12 @@ export class Conversations {
   /** The marks since the refresh began, for the same reason. */
   readonly #marked = new Map<string, ConversationSummary["mark"]>();
 
-  constructor(routes: Routes, cell: StateCell) {
+  readonly #pending: Pending;
+
+  constructor(routes: Routes, cell: StateCell, device: Shelf) {
     this.#routes = routes;
     this.#cell = cell;
+    this.#pending = new Pending(device);
   }
 
   /** Forgets the conversations of a user who signs out. */
@@ -137,18 +142,43 @@ export class Conversations {
   }
 
   async remove(session: string): Promise<void> {
-    await this.#routes.deleteSession(session);
+    const isUnsent = this.#pending.load(session) !== null;
+    this.#pending.save(session, null);
+    await this.#routes.deleteSession(session).catch((error: unknown) => {
+      if (!isUnsent || errorOf(error).code !== "session_not_found") throw error;
+    });
     this.#all = this.#all.filter((item) => item.session !== session);
     this.#show({});
   }
 
+  /** Shows the list again after another conversation was opened. */
+  showAgain(): void {
+    this.#show({});
+  }
+
+  /** The conversations whose question the server does not have yet. The open one says so itself. */
+  #unsent(open: string | null): ReadonlyMap<string, ConversationSummary> {
+    const sessions = this.#pending.sessions().filter((session) => session !== open);
+    return new Map(
+      sessions.flatMap((session) => {
+        const question = this.#pending.load(session);
+        if (!question) return [];
+        const { atMs, body } = question;
+        const title = (body.question ?? "").slice(0, 100);
+        return [[session, { session, title, startedAtMs: atMs, lastActiveAtMs: atMs, mark: "unsent" as const }]];
+      }),
+    );
+  }
+
   #show(change: Partial<ConversationList>): void {
-    this.#cell.set(({ conversations }) => {
+    this.#cell.set(({ conversations, route }) => {
       const next = { ...conversations, ...change };
       const wanted = next.search.trim().toLocaleLowerCase();
-      const items = this.#all
+      const unsent = this.#unsent(route.session);
+      const known = new Set(this.#all.map((item) => item.session));
+      const items = [...[...unsent.values()].filter((item) => !known.has(item.session)), ...this.#all]
         .filter((item) => item.title.toLocaleLowerCase().includes(wanted))
-        .map((item) => ({ ...item, mark: this.#marks.get(item.session) ?? null }));
+        .map((item) => ({ ...item, mark: unsent.get(item.session)?.mark ?? this.#marks.get(item.session) ?? null }));
       return { conversations: { ...next, items, hasMore: this.#cursor !== null } };
     });
   }

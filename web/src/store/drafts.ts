@@ -42,7 +42,7 @@ export class Drafts {
 
   /** Forgets what the user wrote: drafts, unsent questions and changed requests. */
   clear(): void {
-    for (const prefix of ["draft", "pending:", "choices"]) this.#shelf.forget(prefix);
+    for (const prefix of ["draft", "pending", "choices"]) this.#shelf.forget(prefix);
     for (const prefix of ["new_session", "edit:"]) this.#tab.forget(prefix);
   }
 

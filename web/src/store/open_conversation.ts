@@ -10,15 +10,13 @@ import type { Browser } from "./browser";
 import { emptyRun } from "./empty_run";
 import { addSchemas, foldEvents, isWaitingForUsers } from "./fold";
 import { forgetReadMessages, retryMessages, returnUnsent } from "./messages";
-import { Pending } from "./pending";
-import type { PendingQuestion } from "./pending";
+import { isFresh, Pending, type PendingQuestion, type TakenBack } from "./pending";
+import { isExtended } from "./run_actions";
 import { endsShare, SharedLook } from "./shared_look";
 import { conversationParts, EMPTY_TURN, emptyConversation, mergeFiles, turnOf } from "./turns";
 import type { Conversation, Following, Loadable, PageState, Run, Turn } from "./types";
 
 const TURN_PAGE = 50;
-/** A question that nobody has accepted for so long is sent again only by its user. */
-const PENDING_VALIDITY = 5 * 60_000;
 /** More events than this between two paints are from before: a picture of each of their batches helps nobody. */
 const BACKLOG = 200;
 /** The time between two pictures of a backlog, in milliseconds. */
@@ -86,6 +84,7 @@ export class OpenConversation {
   }
 
   wake(): void {
+    if (!this.#isLoaded) return void this.load();
     this.#follower?.wake();
   }
 
@@ -213,13 +212,14 @@ export class OpenConversation {
   }
 
   /** Removes an unsent question. Returns its text and files. */
-  takeBack(key: string): { text: string; attachments: readonly string[] } | null {
+  takeBack(key: string): TakenBack | null {
     const turn = this.#conversation.turns.find((turn) => turn.key === key && turn.run === null);
     if (!turn) return null;
     this.#follower?.close();
     this.#follower = null;
     this.#pending.save(this.session, null);
-    this.#set({ turns: this.#conversation.turns.filter((turn) => turn.key !== key), following: { state: "idle" } });
+    const turns = this.#conversation.turns.filter((turn) => turn.key !== key);
+    this.#set({ turns, following: { state: "idle" }, isStopping: false });
     return { text: turn.question ?? "", attachments: turn.attachments };
   }
 
@@ -241,7 +241,7 @@ export class OpenConversation {
   }
 
   #resume(question: PendingQuestion): void {
-    if (this.#host.browser.now() - question.atMs < PENDING_VALIDITY) return this.#send(question);
+    if (isFresh(question, this.#host.browser.now())) return this.#send(question);
     this.#addTurn(question, { status: "unsent", error: offlineError("") });
   }
 
@@ -319,6 +319,8 @@ export class OpenConversation {
     this.#run = emptyRun(run);
     this.#setTurn(key, { run, status: "running" });
     this.#host.onStatus(this.session, "running");
+    // Stopped on its way.
+    if (this.#conversation.isStopping) this.#host.routes.stop(run).catch(() => this.#set({ isStopping: false }));
     const turn = this.#conversation.turns.find((turn) => turn.key === key);
     if (turn && turn.attachments.length > 0) this.#readFiles().catch(() => undefined);
   }
@@ -327,7 +329,7 @@ export class OpenConversation {
     const error = following.state === "failed" ? following.error : null;
     if (error && run === null) {
       this.#setTurn(key, { status: "unsent", error });
-      this.#set({ following: { state: "idle" } });
+      this.#set({ following: { state: "idle" }, isStopping: false });
     }
     if (error && !this.#conversation.isOwner && endsShare(error)) return this.endShare();
     if (error && run === null) return;
@@ -395,10 +397,3 @@ export class OpenConversation {
     });
   }
 }
-
-/** True if a user has just extended the budget. */
-const isExtended = (before: Run, run: Run): boolean =>
-  run.requests !== before.requests &&
-  [...run.requests.values()].some(
-    ({ request, isOpen }) => request.about === "budget_extension" && !isOpen && before.requests.get(request.id)?.isOpen,
-  );

@@ -12,8 +12,8 @@ export interface ConversationSummary {
   readonly title: string;
   readonly startedAtMs: number;
   readonly lastActiveAtMs: number;
-  /** Running and waiting runs are marked. */
-  readonly mark: "running" | "waiting" | null;
+  /** Running and waiting runs are marked, and questions that the server does not have yet. */
+  readonly mark: "running" | "waiting" | "unsent" | null;
 }
 
 export interface ConversationList {

@@ -10,6 +10,17 @@ export interface PendingQuestion {
   readonly atMs: number;
 }
 
+/** The text and the files of a question that was not sent. */
+export interface TakenBack {
+  readonly text: string;
+  readonly attachments: readonly string[];
+}
+
+/** A question that nobody has accepted for so long is sent again only by its user. */
+const VALIDITY = 5 * 60_000;
+
+export const isFresh = (question: PendingQuestion, nowMs: number): boolean => nowMs - question.atMs < VALIDITY;
+
 export class Pending {
   readonly #shelf: Shelf;
 
@@ -30,5 +41,18 @@ export class Pending {
   /** Null forgets the question. */
   save(session: string, question: PendingQuestion | null): void {
     this.#shelf.write(`pending:${session}`, question === null ? null : JSON.stringify(question));
+    const others = this.sessions().filter((other) => other !== session);
+    if (question !== null) this.#shelf.write("pending", JSON.stringify([session, ...others]));
+    else this.#shelf.write("pending", others.length > 0 ? JSON.stringify(others) : null);
+  }
+
+  /** The conversations with a question on its way, newest first. */
+  sessions(): readonly string[] {
+    try {
+      const value: unknown = JSON.parse(this.#shelf.read("pending") ?? "[]");
+      return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
+    } catch {
+      return [];
+    }
   }
 }

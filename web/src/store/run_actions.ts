@@ -6,7 +6,7 @@ import { type ErrorInfo, errorOf, RequestError } from "../wire/error";
 import type { Routes } from "../wire/routes";
 import { forgetEdits } from "./card_edits";
 import type { OpenConversation } from "./open_conversation";
-import type { Decision } from "./types";
+import type { Decision, Run } from "./types";
 
 /** Resumes an interrupted run. */
 export async function continueRun(routes: Routes, open: OpenConversation, id: string): Promise<void> {
@@ -79,6 +79,8 @@ export const neededKey = (request: HumanRequest): NeededKey | null =>
 export async function stop(routes: Routes, open: OpenConversation): Promise<void> {
   const run = open.activeRun;
   const { isOwner, isStopping, turns } = open.conversation;
+  // A question on its way is stopped as soon as the server has it.
+  if (run === null && turns.at(-1)?.status === "sending") return open.update({ isStopping: true });
   if (run === null || isStopping || !(isOwner || turns.at(-1)?.isOwn)) return;
   open.update({ isStopping: true });
   try {
@@ -130,3 +132,10 @@ export async function readPlanVersion(routes: Routes, open: OpenConversation): P
   const body = await routes.run(open.activeRun);
   return "plan_version" in body ? (body.plan_version ?? null) : null;
 }
+
+/** True if a user has just extended the budget. */
+export const isExtended = (before: Run, run: Run): boolean =>
+  run.requests !== before.requests &&
+  [...run.requests.values()].some(
+    ({ request, isOpen }) => request.about === "budget_extension" && !isOpen && before.requests.get(request.id)?.isOpen,
+  );

@@ -12,11 +12,14 @@ import { Drafts, EMPTY_DRAFT } from "./drafts";
 import { ListWatch } from "./list_watch";
 import { retryMessages, sendMessage } from "./messages";
 import { OpenConversation } from "./open_conversation";
+import { Outgoing } from "./outgoing";
+import type { TakenBack } from "./pending";
 import { formatAddress, parseAddress } from "./route";
 import { changePlan, continueRun, readPlanVersion, respond, setKey, stop, stopOther } from "./run_actions";
+import { endShare, loadAudit, share } from "./share_actions";
 import { SigningIn } from "./sign_in";
 import { StateCell } from "./state";
-import type { Actions, AuditLine, Draft, PageState, Store, Upload } from "./types";
+import type { Actions, Draft, PageState, Store, Upload } from "./types";
 import { Uploads } from "./uploads";
 
 /** The configuration is read again when a tab is shown after this time. */
@@ -41,6 +44,7 @@ class PageStore implements Store {
   readonly #watch: ListWatch;
   readonly #drafts: Drafts;
   readonly #uploads: Uploads;
+  readonly #outgoing: Outgoing;
   readonly #signIn: SigningIn;
   readonly actions: Actions;
   #open: OpenConversation | null = null;
@@ -73,7 +77,11 @@ class PageStore implements Store {
       retry: () => this.#retryRejected(),
       onAddress: () => this.#onAddress(),
     });
-    this.#list = new Conversations(this.#routes, this.#cell);
+    this.#list = new Conversations(this.#routes, this.#cell, browser.device);
+    this.#outgoing = new Outgoing(browser, this.#routes, {
+      openSession: () => (this.#cell.get().signIn.state === "signed_in" ? this.#cell.get().route.session : undefined),
+      onAccepted: () => void this.#list.update(),
+    });
     this.#watch = new ListWatch(browser, this.#cell, this.#list);
     this.#uploads = new Uploads(this.#routes, {
       update: (session, change) =>
@@ -103,6 +111,7 @@ class PageStore implements Store {
   /** Loads what only a known caller may see. */
   async #enter(): Promise<void> {
     const modes = this.#routes.modes().then(({ modes }) => this.#cell.set({ modes }));
+    this.#outgoing.send();
     await Promise.all([modes, this.#list.refresh()]).catch((error: unknown) => this.#notice(error));
     this.#dropUnknownMode();
   }
@@ -169,7 +178,9 @@ class PageStore implements Store {
   #onNetwork(): void {
     const isOnline = this.#browser.isOnline();
     this.#cell.set({ isOnline });
-    if (!isOnline || !this.#open) return;
+    if (!isOnline) return;
+    this.#outgoing.send();
+    if (!this.#open) return;
     this.#open.wake();
     retryMessages(this.#routes, this.#open);
   }
@@ -181,6 +192,8 @@ class PageStore implements Store {
     const draftSession = session ?? this.#newSession;
     this.#cell.set({ route: { session }, conversation: null, draft: this.#drafts.load(draftSession) });
     this.#dropUnknownMode();
+    this.#list.showAgain();
+    this.#outgoing.send();
     if (session === null) return;
     this.#open = this.#conversationOf(session);
     void this.#open.load();
@@ -229,14 +242,20 @@ class PageStore implements Store {
     const text = draft.text.trim();
     if (text === "" || draft.uploads.some((upload) => upload.state !== "done")) return;
     const open = this.#open;
+    // One question is on its way: this text waits in the box.
+    if (open?.conversation.turns.at(-1)?.status === "sending") return;
     if (open && open.activeRun !== null) {
       // Another user's run takes no message, and the session no question beside it.
       if (open.conversation.turns.at(-1)?.isOwn === false) return;
       void sendMessage(this.#routes, open, this.#browser.newId(), text);
       return this.#setDraft({ ...draft, text: "" });
     }
+    const unsent = this.#open?.conversation.turns.at(-1);
+    // A question that was not sent makes room, and is back in the box.
+    const taken = unsent?.status === "unsent" ? this.#open?.takeBack(unsent.key) : null;
     this.#ask(text, draft);
     this.#setDraft({ ...draft, text: "", uploads: [] });
+    this.#putBack(taken);
   }
 
   #ask(question: string, draft: Draft): void {
@@ -246,6 +265,7 @@ class PageStore implements Store {
     if (draft.outputStyle) body.output_style = draft.outputStyle;
     const human = humanSettings(draft.human);
     if (human) body.human_requests = human;
+    if (this.#open?.conversation.turns.at(-1)?.status === "sending") return;
     if (!this.#open) {
       const session = this.#newSession;
       // The draft of the new conversation is this question, and empty from now on.
@@ -259,8 +279,8 @@ class PageStore implements Store {
     this.#open.ask(body, names);
   }
 
-  #takeBack(key: string): void {
-    const taken = this.#open?.takeBack(key);
+  /** Puts a question that was not sent back into the box. */
+  #putBack(taken: TakenBack | null | undefined): void {
     if (!taken) return;
     const { draft } = this.#cell.get();
     const uploads = taken.attachments.map((name): Upload => {
@@ -346,7 +366,7 @@ class PageStore implements Store {
       send: () => this.#send(),
       resend: (key) => this.#open?.resend(key),
       stopOther: (key) => withOpen((open) => stopOther(this.#routes, open, key)),
-      takeBack: (key) => this.#takeBack(key),
+      takeBack: (key) => this.#putBack(this.#open?.takeBack(key)),
       ask: (question) => this.#ask(question, { ...this.#cell.get().draft, uploads: [] }),
       stop: () => withOpen((open) => stop(this.#routes, open)),
       continueRun: () => withOpen((open) => continueRun(this.#routes, open, this.#browser.newId())),
@@ -364,23 +384,9 @@ class PageStore implements Store {
           const message = open.conversation.unreadMessages.find((message) => message.id === id);
           if (message) await sendMessage(this.#routes, open, id, message.text);
         }),
-      share: (request) =>
-        errorIn(async (open) => {
-          const share = await this.#routes.share(open.session, request);
-          open.update(({ shares }) => ({ shares: [...shares.filter((other) => other.handle !== share.handle), share] }));
-        }),
-      endShare: (handle) =>
-        errorIn(async (open) => {
-          await this.#routes.endShare(open.session, handle);
-          open.update(({ shares }) => ({ shares: shares.filter((share) => share.handle !== handle) }));
-        }),
-      loadAudit: async (run) => {
-        try {
-          return { state: "ready", value: (await this.#routes.audit(run)) as readonly AuditLine[] };
-        } catch (error) {
-          return { state: "failed", error: errorOf(error) };
-        }
-      },
+      share: (request) => errorIn((open) => share(this.#routes, open, request)),
+      endShare: (handle) => errorIn((open) => endShare(this.#routes, open, handle)),
+      loadAudit: (run) => loadAudit(this.#routes, run),
       signInWithKey: (key, isRemembered) => attempt(this.#signIn.withKey(key, isRemembered)),
       signInAtIssuer: () => attempt(this.#signIn.atIssuer()),
       signOut: () => this.#signOutEverywhere(),

@@ -36,6 +36,7 @@ export const en = {
     older: "Older",
     markRunning: "running",
     markWaiting: "waits for you",
+    markUnsent: "not sent",
     rename: "Rename",
     share: "Share",
     renameTitle: "Rename conversation",
@@ -324,6 +325,7 @@ export const en = {
       count === 1
         ? "One file was not uploaded. Try again, or remove it."
         : `${count} files were not uploaded. Try again, or remove them.`,
+    onItsWay: "The question before is still on its way. You can send this when it has arrived.",
     held: "This is sent as soon as the files are uploaded.",
     lostFile: "The page was left during the upload. Remove this file, and add it again if it is needed.",
     goOn: "Continue where you stopped.",

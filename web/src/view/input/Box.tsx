@@ -30,7 +30,8 @@ export function Box(): ReactNode {
   const isOthers = isActive(turn) && turn?.isOwn === false;
   const isWorking = isActive(turn) && !isOthers;
   const canStop = isActive(turn) && (!isOthers || isOwner);
-  const isReady = draft.text.trim() !== "" && failedCount === 0 && !isOthers;
+  const isOnItsWay = turn?.status === "sending";
+  const isReady = draft.text.trim() !== "" && failedCount === 0 && !isOthers && !isOnItsWay;
   const canSend = isReady && !isUploading;
   const hold = useHold(draft, isReady, isUploading);
   const hasSend = !isWorking || isReady;
@@ -78,6 +79,11 @@ export function Box(): ReactNode {
       {failedCount > 0 ? (
         <p className={styles.others} role="alert">
           {words.input.failedFiles(failedCount)}
+        </p>
+      ) : null}
+      {isOnItsWay && draft.text.trim() !== "" ? (
+        <p className={styles.others} role="status">
+          {words.input.onItsWay}
         </p>
       ) : null}
       {hold.isHeld ? (

@@ -134,8 +134,13 @@ const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, 
   const words = useWords();
   const language = useLanguage();
   const canShare = usePage(hasUsers);
-  const mark = item.mark === "running" ? styles.running : item.mark === "waiting" ? styles.waiting : null;
-  const name = item.mark === "running" ? words.rail.markRunning : item.mark === "waiting" ? words.rail.markWaiting : "";
+  const { rail } = words;
+  const marks = {
+    running: { style: styles.running, name: rail.markRunning },
+    waiting: { style: styles.waiting, name: rail.markWaiting },
+    unsent: { style: styles.unsent, name: rail.markUnsent },
+  };
+  const mark = item.mark === null ? null : marks[item.mark];
   return (
     <div className={isCurrent ? `${styles.item} ${styles.here}` : styles.item}>
       <a
@@ -146,10 +151,10 @@ const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, 
         onClick={onNavigate}
       >
         <span className={styles.title}>
-          {mark ? <span className={`${styles.dot} ${mark}`} aria-hidden="true" /> : null}
+          {mark ? <span className={`${styles.dot} ${mark.style}`} title={mark.name} aria-hidden="true" /> : null}
           <bdi>{item.title}</bdi>
         </span>
-        {name ? <span className="unseen">, {name}</span> : null}
+        {mark ? <span className="unseen">, {mark.name}</span> : null}
         <time className={styles.time}>{formatMoment(item.lastActiveAtMs, Date.now(), language)}</time>
       </a>
       <MenuProvider placement="bottom-end">
