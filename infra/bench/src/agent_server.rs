@@ -1,4 +1,4 @@
-//! Serves the agent function's handlers with axum, as `cargo dev` does, over a separate backend.
+//! Serves the agent function's handlers as `cargo dev` does, over a separate backend.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use agent::{Agent, build_router};
 use anyhow::Result;
-use axum::serve::ListenerExt as _;
 use djinn_aws::Aws;
 use djinn_core::settings::PlanSettings;
 use djinn_core::tool::EffectClass;
-use djinn_local::{ALARM_EVERY, LocalDispatch, LocalWorld, run_executor};
+use djinn_local::{ALARM_EVERY, LocalDispatch, LocalWorld, ServeTimeouts, run_executor, serve};
 use djinn_runtime::port::outside::Outside;
 use djinn_runtime::port::sandbox::Sandbox;
 use djinn_runtime::port::tool::Toolbox;
@@ -114,14 +113,7 @@ impl AgentServer {
         let app = build_router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
-        let listener = listener.tap_io(|socket| {
-            // With Nagle's algorithm, each small frame would wait for the previous acknowledgment.
-            let _ = socket.set_nodelay(true);
-        });
-        let server = tokio::spawn(async move {
-            // Returns only if the listener fails; then the client's requests fail.
-            let _ = axum::serve(listener, app).await;
-        });
+        let server = tokio::spawn(serve(listener, app, ServeTimeouts::default()));
         let executor = if changes.executors_elsewhere {
             // Another process has the executor, and reads the invocations.
             tokio::spawn(async move {

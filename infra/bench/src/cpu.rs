@@ -57,6 +57,14 @@ pub(crate) async fn measure_cpu() -> Result<Vec<Figure>> {
     ])
 }
 
+/// Finishes runs for a profiler, this number at once.
+pub(crate) async fn finish_runs(at_once: usize) -> Result<()> {
+    let agent = AgentProcess::start(standard_bench().deltas, true).await?;
+    let each = CLIENTS * EACH / at_once.clamp(1, CLIENTS);
+    try_join_all((0..at_once).map(|_| agent.finish_runs(each))).await?;
+    agent.end().await
+}
+
 /// Returns the milliseconds of a run with this number of deltas, each sent separately.
 async fn cost_of_deltas(deltas: usize) -> Result<f64> {
     let agent = AgentProcess::start(deltas, false).await?;

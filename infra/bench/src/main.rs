@@ -2,7 +2,7 @@
 //!
 //! `djinn-bench --agent PATH [--json]` prints every figure beside its target. PATH is the shipped agent
 //! function, with executor and gateway in the same folder. `--gateway PATH` measures only the gateway.
-//! `--speed`, `--cpu`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`,
+//! `--speed`, `--cpu`, `--runs AT_ONCE`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`,
 //! `--web`, `--outside-tools`, `--modes`, `--people` and `--streams` are for profilers. `djinn-bench stores` and
 //! `djinn-bench agent URL URL URL` are the separate processes of [`memory`].
 
@@ -46,14 +46,17 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::{Figure, Report};
 
-const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --outside-tools | --gateway PATH | --modes | --people | --streams";
+const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --runs AT_ONCE | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --outside-tools | --gateway PATH | --modes | --people | --streams";
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     djinn_local::log_to_stderr("warn");
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match run_command(&words).await {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    // A profiler tells the processes apart by the names of their threads.
+    let name = words.first().copied().unwrap_or_default();
+    let runtime = runtime.enable_all().thread_name(name).build();
+    match runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run_command(&words))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             terminal::print_note(&format!("the benchmark broke: {error:#}"));
@@ -91,6 +94,7 @@ async fn run_command(words: &[&str]) -> Result<()> {
             terminal::print_line(&report.to_table());
         }
         ["--cpu"] => print_figures(cpu::measure_cpu().await?),
+        ["--runs", at_once] => cpu::finish_runs(at_once.parse()?).await?,
         ["--memory"] => print_figures(vec![memory::measure_memory().await?]),
         ["--viewers"] => print_figures(vec![viewers::measure_viewers().await?]),
         ["--turns"] => print_figures(journal::measure_journal().await?.0),

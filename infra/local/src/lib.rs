@@ -33,7 +33,7 @@ pub use private::create_private_dir;
 pub use python::{PythonError, prepare_python};
 pub use sandbox::Walls;
 pub use saved_run::{SavedRunError, VerifiedJournal, read_saved_run, verify_saved_run};
-pub use serve::ServeTimeouts;
+pub use serve::{ServeTimeouts, serve};
 pub use server_lock::{NewServer, ServerLock};
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};
 pub use system::{

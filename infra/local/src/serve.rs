@@ -28,12 +28,16 @@ impl Default for ServeTimeouts {
     }
 }
 
+/// Maximum bytes of a response that a connection buffers before it asks the body for more, and maximum bytes of a
+/// request's headers. hyper's default of 400 KB for each client that does not read is more than all else of a viewer.
+const MAX_BUFFER: usize = 64 * 1024;
+
 /// Pause after an error in accepting a connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves all connections until dropped; open connections then continue. The service limits the wait for
 /// bodies; see [`with_body_timeout`].
-pub(crate) async fn serve<S, B>(listener: TcpListener, service: S, patience: ServeTimeouts)
+pub async fn serve<S, B>(listener: TcpListener, service: S, patience: ServeTimeouts)
 where
     S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
     S::Future: Send,
@@ -58,6 +62,7 @@ where
         let service = TowerToHyperService::new(service.clone());
         let mut server = http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(patience.headers);
+        server.max_buf_size(MAX_BUFFER);
         let connection = server.serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
             if let Err(error) = connection.await {

@@ -2,8 +2,9 @@
 //!
 //! No driver waits for a slow client. Previews are hints: they fill at most a quarter of the buffer. A
 //! preview without room waits, merged with later previews, until there is room or its complete entry is sent.
-//! Early entries of children wait for the same room, in order. Entries have the rest of the buffer. Tool
-//! progress waits like previews, until the call has its result.
+//! Early entries of children wait for the same room, in order. Entries have the rest of the buffer, except those read
+//! from the journal for a follower: they wait for the same quarter, since the journal can be read later. Tool progress
+//! waits like previews, until the call has its result.
 //!
 //! A record is sent whole, however large, as long as the buffer is not full: otherwise a client would resume
 //! at the same place forever. A full buffer ends the response. The last frame, with instructions to resume,
@@ -105,7 +106,7 @@ impl ClientStream {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size
     }
 
-    /// Returns true if previews and early entries can be sent.
+    /// Returns true if previews, early entries and entries read from the journal can be sent.
     #[must_use]
     pub fn has_preview_room(&self) -> bool {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size / PREVIEW_PART
@@ -164,9 +165,9 @@ impl ClientStream {
         self.end.is_requested(now_ms)
     }
 
-    /// Returns when the buffer has room, or the client has left.
-    pub async fn wait_for_room(&mut self) {
-        while self.is_open() && !self.has_room() {
+    /// Returns when the buffer has room for entries read from the journal, or the client has left.
+    pub async fn wait_for_journal_room(&mut self) {
+        while self.is_open() && !self.has_preview_room() {
             self.buffered.read.notified().await;
         }
     }

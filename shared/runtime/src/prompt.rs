@@ -19,6 +19,7 @@ use minijinja::{Environment, Template, UndefinedBehavior};
 pub use own::OwnPrompts;
 use serde::Serialize;
 pub use tool_description::ToolDescription;
+use truncate::truncate_owned;
 pub use truncate::truncate_text;
 
 /// The mark at the end of a cut rendering.
@@ -92,7 +93,7 @@ impl Prompts {
     ) -> String {
         let context = minijinja::Value::from(minijinja::value::Serde(context));
         if let Some(text) = self.render_own(language, fragment, &context) {
-            return truncate_text(&text, fragment.max_chars);
+            return truncate_owned(text, fragment.max_chars);
         }
         let outcome =
             self.compile_template(language, fragment).and_then(|text| text.render(context));
@@ -100,7 +101,7 @@ impl Prompts {
             tracing::error!(fragment = fragment.name, kind = ?error.kind(), "prompt not rendered");
             fragment.template(language).trim().to_owned()
         });
-        truncate_text(&text, fragment.max_chars)
+        truncate_owned(text, fragment.max_chars)
     }
 
     /// Renders a deployment's own template. Compiles on every call: own templates are few and can change.
@@ -136,7 +137,7 @@ impl Prompts {
             tracing::error!(agent = name, kind = ?error.kind(), "instructions not rendered");
             template.trim().to_owned()
         });
-        truncate_text(&text, max_chars)
+        truncate_owned(text, max_chars)
     }
 
     /// Compiles a template once: every turn renders its whole conversation again.

@@ -100,33 +100,40 @@ impl LiveWriter {
 
     /// Returns all news received so far, without waiting.
     pub(super) fn take_received(&mut self) -> Vec<Live> {
-        std::iter::from_fn(|| self.receiver.try_recv().ok()).collect()
+        let mut news = Vec::with_capacity(self.receiver.len());
+        while let Ok(live) = self.receiver.try_recv() {
+            news.push(live);
+        }
+        news
     }
 
     /// Takes pieces written here. For a child, returns the previews and progress under the child's path, for
     /// viewers of its run.
     pub(super) fn add_news(&mut self, news: &[Live]) -> Vec<Live> {
-        let mut early = Vec::new();
-        for live in news {
-            if !live.path().is_root() {
-                // A child driven here writes to the live log by itself.
-                early.push(live.clone());
-                continue;
-            }
-            let path = self.path.clone();
+        // A child driven here writes to the live log by itself.
+        for live in news.iter().filter(|live| live.path().is_root()) {
             match live {
-                Live::Preview(preview) => {
-                    self.add_preview(preview);
-                    early.push(Live::Preview(Preview { path, ..preview.clone() }));
-                }
-                Live::Progress(progress) => {
-                    self.open_calls.add_piece(progress);
-                    early.push(Live::Progress(CallProgress { path, ..progress.clone() }));
-                }
+                Live::Preview(preview) => self.add_preview(preview),
+                Live::Progress(progress) => self.open_calls.add_piece(progress),
                 Live::Entry(_) => {}
             }
         }
-        if self.path.is_root() { Vec::new() } else { early }
+        // Nobody calls the root: a piece is not copied for each word of its text.
+        if self.path.is_root() {
+            return Vec::new();
+        }
+        news.iter().filter_map(|live| self.to_early(live)).collect()
+    }
+
+    /// Returns a piece for the caller's driver: a piece of this child gets its path.
+    fn to_early(&self, live: &Live) -> Option<Live> {
+        let path = self.path.clone();
+        match live {
+            _ if !live.path().is_root() => Some(live.clone()),
+            Live::Preview(preview) => Some(Live::Preview(Preview { path, ..preview.clone() })),
+            Live::Progress(piece) => Some(Live::Progress(CallProgress { path, ..piece.clone() })),
+            Live::Entry(_) => None,
+        }
     }
 
     /// Adds a piece of a message, and discards an earlier attempt.

@@ -282,16 +282,16 @@ impl<P: Ports> Follower<'_, P> {
         Ok(())
     }
 
-    /// Waits a while for room in the client's buffer. Returns true if an entry can be sent.
+    /// Waits a while for room in the client's buffer. Returns true if an entry of the journal can be sent.
     async fn wait_for_room(&mut self) -> bool {
-        if self.client.is_open() && !self.client.has_room() {
+        if self.client.is_open() && !self.client.has_preview_room() {
             let enough = self.ports.clock().sleep(self.ports.settings().follow_every);
             tokio::select! {
-                () = self.client.wait_for_room() => {}
+                () = self.client.wait_for_journal_room() => {}
                 () = enough => {}
             }
         }
-        self.client.has_room()
+        self.client.has_preview_room()
     }
 }
 

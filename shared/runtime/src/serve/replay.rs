@@ -99,8 +99,8 @@ impl RunReplay<'_> {
         }
         self.begin_stream(client, now_ms);
         let ends_task = |event: &Event| matches!(event, Event::ChildEnded { .. });
-        let sends =
-            client.has_room() && !record.entries.iter().any(|entry| ends_task(&entry.event));
+        let sends = client.has_preview_room()
+            && !record.entries.iter().any(|entry| ends_task(&entry.event));
         if sends {
             client.send_record(record, &[], now_ms);
         }
