@@ -20,6 +20,8 @@ use crate::table_catalog::{CatalogTable, TableCatalog};
 const MAX_ROWS: usize = 100_000;
 /// Maximum size of the rows of a result, in bytes.
 const MAX_BYTES: usize = 20 * 1024 * 1024;
+/// Maximum columns in an error about an unknown one.
+const MAX_LISTED: usize = 40;
 
 /// A table of a database with its description.
 #[derive(Debug, Clone)]
@@ -140,7 +142,10 @@ impl DatabaseQueries<'_> {
             }
             DatabaseError::UnknownColumn(name) => {
                 let columns = used().flat_map(|table| &table.description.columns);
-                let near = find_near_miss(name, columns.map(|column| column.name.as_str()));
+                let columns = columns.map(|column| column.name.as_str());
+                let near = find_near_miss(name, columns.clone()).map(|near| vec![near]);
+                // A name that is like none was invented, so the model sees all.
+                let near = near.unwrap_or_else(|| columns.take(MAX_LISTED).collect());
                 let near = near.into_iter().map(str::to_owned).collect();
                 QueryError { name: name.clone(), near, ..with_code("unknown_column") }
             }

@@ -1,6 +1,7 @@
 //! Questions over tables: a file becomes a table, SQL answers, and its rows are the run's answer.
 
 mod analyses;
+mod kills;
 
 use std::path::Path;
 

@@ -94,7 +94,7 @@ async fn database_answers_with_the_callers_rows_and_no_hidden_columns() {
         .call("run_sql", queries(sql));
     let frames = ask(&world).await;
     for (turn, words) in [
-        (1, &["There is no column `cost`"][..]),
+        (1, &["There is no column `cost`", "There are: id, owner, region, amount"][..]),
         (2, &["Write `public.orders` without a schema", "Only a query is run"][..]),
         (3, &["There is no table `secret`"][..]),
     ] {
