@@ -1,7 +1,6 @@
 // Runs the stories: `node run.mjs [NAME]`.
 
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { checkAccess } from "./axe.mjs";
 import { startBrowser } from "./browser.mjs";
 import { ScriptedModel } from "./model.mjs";
 import { ANSWERS } from "./answers.mjs";
@@ -9,19 +8,18 @@ import { ACCESS } from "./access.mjs";
 import { PEOPLE } from "./people.mjs";
 import { SAFETY } from "./safety.mjs";
 import { SIGN_IN } from "./sign_in.mjs";
+import { OPEN_STATES } from "./states.mjs";
 import { CONVERSATIONS } from "./conversations.mjs";
 import { System } from "./system.mjs";
 import { WHOLE } from "./whole.mjs";
 
-const STORIES = { ...CONVERSATIONS, ...ANSWERS, ...PEOPLE, ...ACCESS, ...SAFETY, ...SIGN_IN, ...WHOLE };
+const STORIES = { ...CONVERSATIONS, ...ANSWERS, ...PEOPLE, ...ACCESS, ...SAFETY, ...SIGN_IN, ...WHOLE, ...OPEN_STATES };
 
 /** The longest wait of a step, in milliseconds: far above what it takes on two busy cores. */
 const PATIENCE = Number(process.env.STORY_PATIENCE ?? 60_000);
 
 /** A connection that ends with its process, or with its page, is reported by the browser itself. */
 const EXPECTED = /net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)/;
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const browser = await startBrowser();
 if (!browser) {
@@ -33,6 +31,7 @@ const variables = { OPENAI_API_KEY: "story-key", OPENAI_BASE_URL: model.url, OPE
 const system = await System.start(variables);
 let failed = 0;
 const wanted = Object.entries(STORIES).filter(([name]) => name.includes(process.argv[2] ?? ""));
+if (wanted.length === 0) throw new Error(`no story is called ${process.argv[2]}`);
 for (const [name, story] of wanted) {
   const started = performance.now();
   const locale = story.locale ?? "en-US";
@@ -44,7 +43,8 @@ for (const [name, story] of wanted) {
   const expected = [EXPECTED];
   const isExpected = (text) => expected.some((pattern) => pattern.test(text));
   context.on("console", (message) => isExpected(message.text()) || messages.push(message.text()));
-  page.on("pageerror", (error) => messages.push(String(error.stack ?? error)));
+  // Of all tabs.
+  context.on("weberror", (error) => messages.push(String(error.error().stack ?? error.error())));
   try {
     await story({ page, model, system, variables, allow: (pattern) => expected.push(pattern), after: (close) => closings.push(close) });
     await checkAccess(page);
@@ -66,19 +66,3 @@ await system.close();
 model.close();
 console.log(`${wanted.length - failed} of ${wanted.length} stories passed`);
 process.exit(failed === 0 ? 0 : 1);
-
-/** Checks the shown state with axe: light, dark, and on a phone. */
-async function checkAccess(page) {
-  for (const change of [
-    { colorScheme: "light", width: 1440 },
-    { colorScheme: "dark", width: 1440 },
-    { colorScheme: "light", width: 360 },
-  ]) {
-    await page.emulateMedia({ colorScheme: change.colorScheme, reducedMotion: "reduce" });
-    await page.setViewportSize({ width: change.width, height: 900 });
-    // Evaluated by the driver, not inserted as a script: the page's policy forbids that.
-    const violations = await page.evaluate(`${axe}; axe.run(document, { iframes: false }).then(({ violations }) => violations
-      .map(({ id, nodes }) => id + ": " + nodes.map((node) => node.html.slice(0, 200)).join(" ")))`);
-    if (violations.length > 0) throw new Error(`axe (${JSON.stringify(change)}): ${violations.join("\n")}`);
-  }
-}

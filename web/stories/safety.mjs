@@ -19,9 +19,12 @@ const BATCH = 50;
 /** The attacker's own server. Counts what reaches it. */
 class Attacker {
   reached = [];
+  /** A page of the attacker's own, which no policy holds. */
+  page = "";
   #server = createServer((request, response) => {
     this.reached.push(`${request.method} ${request.url}`);
-    response.end();
+    if (request.url !== "/page") return response.end();
+    response.writeHead(200, { "content-type": "text/html" }).end(this.page);
   });
   #socket = createSocket("udp4");
 
@@ -36,9 +39,13 @@ class Attacker {
     return attacker;
   }
 
+  get url() {
+    return `http://127.0.0.1:${this.#server.address().port}`;
+  }
+
   /** Fills the attacker's address into an attack. */
   fill(attack) {
-    const out = `http://127.0.0.1:${this.#server.address().port}`;
+    const out = this.url;
     return attack
       .replaceAll("{js}", SCRIPT)
       .replaceAll("{out}", out)
@@ -83,6 +90,40 @@ async function watch(page, system, attacker) {
   };
 }
 
+/** The ways out that a page without a policy has. */
+const OPEN_PAGE =
+  "<script>{js}</script><img src='{out}/image'>" +
+  "<script>const peer=new RTCPeerConnection({iceServers:[{urls:'stun:127.0.0.1:{udp}'}]});peer.createDataChannel('x');" +
+  "peer.createOffer().then((offer)=>peer.setLocalDescription(offer))</script>";
+
+/**
+ * The control of a story of attacks: the same observers see what a page without a policy does. Returns a function that
+ * does so again: what an attack began before has then had the time of a whole way out.
+ */
+async function startControl(page, system, after) {
+  const attacker = await Attacker.start();
+  const context = await page.context().browser().newContext();
+  after(async () => {
+    await context.close();
+    attacker.close();
+  });
+  attacker.page = attacker.fill(OPEN_PAGE);
+  const open = await context.newPage();
+  await open.addInitScript(() => {
+    globalThis.ran = 0;
+    addEventListener("message", (event) => event.data?.kind === "ran" && (globalThis.ran += 1));
+  });
+  const expected = [`a request: ${attacker.url}/image`, "GET /image", "a packet", "1 scripts"];
+  return async () => {
+    attacker.reached = [];
+    const list = await watch(open, system, attacker);
+    await open.goto(`${attacker.url}/page`);
+    let found = [];
+    for (const end = Date.now() + 20_000; Date.now() < end && !expected.every((one) => found.includes(one)); ) found = await list();
+    for (const one of expected) assert.ok(found.includes(one), `the observers do not see ${one}: ${found.join(", ")}`);
+  };
+}
+
 /** Clicks whatever an attack hopes for. */
 const clickAll = () => {
   const hopeful = "a, area, button, summary, input, select, [role=link], [onclick], [contenteditable], svg *";
@@ -99,6 +140,8 @@ export const SAFETY = {
     allow(/Content Security Policy|Blocked|sandbox|Refused|Not allowed/i);
     const attacker = await Attacker.start();
     after(() => attacker.close());
+    const wayOut = await startControl(page, system, after);
+    await wayOut();
     await page.goto(system.url);
     const list = await watch(page, system, attacker);
     const all = [...attacks.html, ...attacks.svg, ...attacks.markdown, ...attacks.csv].map((attack) => attacker.fill(attack));
@@ -129,6 +172,9 @@ export const SAFETY = {
       await Promise.all(frames.map(attack));
       assert.deepEqual(await list(), [], `one of ${JSON.stringify(batch)}`);
     }
+    // Late refreshes and packets of the last frames, which are still there.
+    await wayOut();
+    assert.deepEqual(await list(), []);
     await page.evaluate(() => {
       for (const frame of document.querySelectorAll("iframe[data-attack]")) frame.remove();
     });
@@ -147,6 +193,7 @@ export const SAFETY = {
     allow(/Content Security Policy|Blocked|sandbox|Refused|Failed to load resource/i);
     const answer = attacker.fill([...attacks.markdown, ...attacks.html, ...attacks.texts].join("\n\n"));
     model.on("Attack me", `Here it is.\n\n${answer}`);
+    const wayOut = await startControl(page, system, after);
     await page.goto(system.url);
     let list = await watch(page, system, attacker);
     await ask(page, "Attack me");
@@ -155,7 +202,10 @@ export const SAFETY = {
     assert.deepEqual(await list(), []);
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     assert.equal(await page.locator("main script, main iframe, main object, main [onclick], main [onerror], main [style*=url]").count(), 0);
+    await wayOut();
+    assert.deepEqual(await list(), []);
     await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    assert.deepEqual(await list(), []);
     const session = page.url().split("/s/")[1];
     for (const [name, type, content] of files) {
       const body = new FormData();
@@ -178,6 +228,7 @@ export const SAFETY = {
       await dialog.getByRole("button", { name: "Close" }).click();
       await dialog.waitFor({ state: "hidden" });
     }
+    await wayOut();
     assert.deepEqual(await list(), []);
   },
 };
