@@ -95,6 +95,32 @@ export const ACCESS = {
     { locale: "zh-CN" },
   ),
 
+  async phone_opens_no_keyboard_and_its_enter_starts_a_line({ page, model, system, after }) {
+    model.on("On a phone", "It is small.");
+    await page.goto(system.url);
+    await box(page).waitFor();
+    const phone = await page.context().browser().newContext({ viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, locale: "en-US" });
+    after(() => phone.close());
+    const small = await phone.newPage();
+    const isFocused = () => box(small).evaluate((field) => field === document.activeElement);
+    await small.goto(system.url);
+    await box(small).waitFor();
+    assert.equal(await isFocused(), false);
+    await box(small).tap();
+    await small.keyboard.type("On a phone,");
+    await small.keyboard.press("Enter");
+    await small.keyboard.type("please");
+    assert.equal(await box(small).inputValue(), "On a phone,\nplease");
+    assert.doesNotMatch(small.url(), /\/s\//);
+    await small.getByRole("button", { name: "Send", exact: true }).tap();
+    await conversation(small).getByText("It is small.").waitFor();
+    await ended(small);
+    assert.equal(await isFocused(), false);
+    await small.reload();
+    await conversation(small).getByText("It is small.").waitFor();
+    assert.equal(await isFocused(), false);
+  },
+
   async part_that_cannot_be_loaded_leaves_the_rest_of_the_page({ page, model, system, allow }) {
     allow(/Failed to load resource|dynamically imported module/);
     model.on("Write for later", { tool: "file_tool", arguments: WRITE });

@@ -10,13 +10,17 @@ import { System } from "./system.mjs";
 export const CONVERSATIONS = {
   async answer_streams_and_has_an_address({ page, model, system }) {
     const gate = new Gate();
-    model.on("Which tea", { reasoning: "I think of teas." }, "Green tea is **green**.\n\nBlack", gate, " tea is black.");
+    model.on("Which tea", { reasoning: "I think of teas." }, "Green tea is **green**.\n\nIt costs $5 and $10, or $$x^2$$.\n\nBlack", gate, " tea is black.");
     await page.goto(system.url);
     await ask(page, "Which tea is green?");
     await gate.reached;
     await conversation(page).getByText("Black").waitFor();
     assert.match(page.url(), /#\/s\/[0-9a-f]{32}$/);
     assert.equal(await conversation(page).locator("strong").first().innerText(), "green");
+    // Two prices are no formula.
+    await conversation(page).getByText("It costs $5 and $10, or").waitFor();
+    await conversation(page).locator("math").waitFor();
+    await page.getByRole("navigation", { name: "Conversations" }).getByRole("link", { name: /Which tea.*running/ }).waitFor();
     gate.open();
     await conversation(page).getByText("Black tea is black.").waitFor();
     await ended(page);
@@ -159,6 +163,48 @@ export const CONVERSATIONS = {
     assert.match(request, /teas\.csv/);
   },
 
+  async large_file_goes_to_the_bucket_with_progress_and_can_be_removed_on_the_way({ page, model, system }) {
+    model.on("What is in both", "Two files.");
+    const puts = [];
+    const held = new Gate();
+    await page.route(/\/djinn\/tenants\//, async (route) => {
+      if (route.request().method() !== "PUT") return route.continue();
+      puts.push(route.request().url());
+      if (puts.length === 1) await held.pass();
+      await route.continue().catch(() => undefined);
+    });
+    const file = { name: "large.txt", mimeType: "text/plain", buffer: Buffer.alloc(5_000_000, "tea ") };
+    await page.goto(system.url);
+    const add = () => page.locator("input[type=file]").setInputFiles(file);
+    await add();
+    await held.reached;
+    await page.getByRole("progressbar").waitFor();
+    await page.getByText(/^\d+ %$/).waitFor();
+    const aborted = page.waitForEvent("requestfailed", (request) => request.method() === "PUT");
+    await page.getByRole("button", { name: "Remove large.txt" }).click();
+    await aborted;
+    await page.getByRole("button", { name: "Remove large.txt" }).waitFor({ state: "detached" });
+    held.open();
+    await add();
+    await page.getByText(/^[\d.]+ MB$/).waitFor();
+    assert.equal(puts.length, 2);
+    // A file is pasted, too.
+    await box(page).evaluate((field) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File(["pasted"], "pasted.txt", { type: "text/plain" }));
+      field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    });
+    await page.getByText("6 B", { exact: true }).waitFor();
+    await ask(page, "What is in both?");
+    await conversation(page).getByText("Two files.").waitFor();
+    await ended(page);
+    const request = JSON.stringify(model.requests.at(-1));
+    for (const name of ["large.txt", "pasted.txt"]) assert.ok(request.includes(name), name);
+    const session = page.url().split("/s/")[1];
+    const { files } = await (await fetch(`${system.url}/sessions/${session}/files`)).json();
+    assert.equal(files.find(({ name }) => name.startsWith("large"))?.size, 5_000_000);
+  },
+
   async workbook_is_shown_as_a_table({ page, model, system }) {
     model.on("What is in the workbook", "It lists leaves.");
     const rows = '<row r="1"><c t="inlineStr"><is><t>tea</t></is></c></row><row r="2"><c s="1"><v>45292</v></c></row>';
@@ -237,6 +283,10 @@ export const CONVERSATIONS = {
     await page.goBack();
     await conversation(page).getByText("Zymurgy.").waitFor({ state: "hidden" });
     await list.getByText("Rare words about beer").click();
+    await conversation(page).getByText("Zymurgy.").waitFor();
+    await page.goBack();
+    await conversation(page).getByText("Zymurgy.").waitFor({ state: "hidden" });
+    await page.goForward();
     await conversation(page).getByText("Zymurgy.").waitFor();
     await list.getByRole("button", { name: "Actions for Rare words about beer" }).click();
     await page.getByRole("menuitem", { name: "Rename" }).click();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { Gate } from "./model.mjs";
-import { ask, askMe, card, choosePlan, conversation, decide, ended, repeatUntil, stop } from "./steps.mjs";
+import { ask, askMe, box, card, choosePlan, conversation, decide, ended, repeatUntil, stop, WRITE } from "./steps.mjs";
 import { System } from "./system.mjs";
 
 export const PEOPLE = {
@@ -81,6 +81,43 @@ export const PEOPLE = {
     assert.ok(!kept.includes(canary), kept);
     assert.ok(!system.keeps(canary) && system.keeps("How many customers"));
     assert.ok(!JSON.stringify(model.requests).includes(canary));
+  },
+
+  async four_calls_at_once_are_decided_in_two_tabs_singly_and_together({ page, model, system, allow }) {
+    allow(/status of 409/);
+    const names = ["one.md", "two.md", "three.md", "four.md"];
+    model.on("Four notes", "I write four.", ...names.map((filename) => ({ tool: "file_tool", arguments: { ...WRITE, filename } })));
+    model.on("Four notes", "Three are written.");
+    await page.goto(system.url);
+    await askMe(page, "before risky calls");
+    await ask(page, "Four notes, please");
+    await page.getByText("4 requests wait for you", { exact: true }).waitFor();
+    // Cards take no focus.
+    assert.equal(await box(page).evaluate((field) => field === document.activeElement), true);
+    const request = (page, name) => card(conversation(page), "write a file").filter({ has: page.locator(`input[value="${name}"]`) });
+    const first = await request(page, "one.md").getAttribute("data-request");
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await decide(other.locator(`[data-request="${first}"]`), "Allow");
+    // The first tab is too late, and says who was there before.
+    await decide(conversation(page).locator(`[data-request="${first}"]`), "Skip");
+    await conversation(page).getByText("Allowed by you").waitFor();
+    await page.getByText("3 requests wait for you", { exact: true }).waitFor();
+    await request(page, "three.md").getByRole("textbox", { name: "File name" }).fill("drei.md");
+    await decide(request(page, "two.md"), "Skip");
+    await repeatUntil(
+      () => page.getByRole("button", { name: "Allow all" }).click({ timeout: 2_000 }),
+      conversation(page).getByText("Three are written."),
+    );
+    for (const tab of [page, other]) {
+      await tab.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+      await conversation(tab).getByText("Three are written.").waitFor();
+      await ended(tab);
+    }
+    const session = page.url().split("/s/")[1];
+    const { files } = await (await fetch(`${system.url}/sessions/${session}/files`)).json();
+    assert.deepEqual(files.map(({ name }) => name).toSorted(), ["drei.md", "four.md", "one.md"]);
+    await other.close();
   },
 
   async plan_and_results_of_steps_are_reviewed({ page, after }) {

@@ -148,8 +148,21 @@ it("a message of a user is read by the first turn that begins after it", () => {
 
 const text = fc.string({ unit: "grapheme", maxLength: 30 });
 
-/** The model's messages of one lane: texts, each with failed attempts before. */
-const message = fc.record({ text, reasoning: text, failed: fc.array(text, { maxLength: 2 }), pieces: fc.array(fc.nat(12), { maxLength: 6 }) });
+/** What happens in a lane between two messages. */
+const happening = fc.oneof(
+  fc.record({ kind: fc.constant("call" as const), output: text, isLost: fc.boolean() }),
+  fc.record({ kind: fc.constant("request" as const), response: fc.constantFrom("confirm", "modify", "skip", null) }),
+  fc.record({ kind: fc.constantFrom("said", "file", "resumed", "plan", "step"), text }),
+);
+
+/** The model's messages of one lane: texts, each with failed attempts before, and what happens after. */
+const message = fc.record({
+  text,
+  reasoning: text,
+  failed: fc.array(text, { maxLength: 2 }),
+  pieces: fc.array(fc.nat(12), { maxLength: 6 }),
+  after: fc.array(happening, { maxLength: 2 }),
+});
 const lane = fc.array(message, { maxLength: 4 });
 const runs = fc.record({ root: lane, children: fc.array(lane, { maxLength: 3 }), order: fc.infiniteStream(fc.nat(7)) });
 
@@ -206,7 +219,74 @@ it("marks the answer that a reviewer accepted, and keeps the rejected one as wor
   expect([lane?.parent, lane?.step, lane?.call, lane?.agent]).toEqual(["", null, null, "reviewer"]);
 });
 
-type Message = { text: string; reasoning: string; failed: string[]; pieces: number[] };
+it("after a handoff, the pieces of unfinished messages in all lanes are sent anew", () => {
+  const piece = (path: string, offset: number, text: string): StreamEvent => ({
+    kind: "preview",
+    preview: { path: path || null, message: "t1", attempt: 1, kind: "text", offset, text, at_ms: 1 },
+  });
+  const drafts = (run: Run): string[] => [...run.lanes.values()].flatMap((lane) => lane.drafts.map((draft) => draft.text));
+  const before = fold([
+    entry("", "start", { type: "run.started", session: "s", request: "r", question: "?", mode: "react" }),
+    entry("", "s1.1.start", { type: "child.started", child: "s1.1", description: "s1" }),
+    piece("", 0, "One ha"),
+    piece("s1.1", 0, "Another"),
+  ]);
+  expect(drafts(before)).toEqual(["One ha", "Another"]);
+  const resumed = foldEvents(before, [entry("", "resumed.2", { type: "run.resumed", epoch: 2 })]);
+  expect(drafts(resumed)).toEqual([]);
+  // The model may write something else this time, and a piece of the first attempt has no place any more.
+  const after = foldEvents(resumed, [piece("", 6, "lf"), piece("", 0, "Once"), piece("", 4, " more"), piece("s1.1", 0, "Other words")]);
+  expect(drafts(after)).toEqual(["Once more", "Other words"]);
+  expect(after.lanes.get("")?.rows.at(-1)).toMatchObject({ kind: "note", note: { type: "resumed", epoch: 2 } });
+});
+
+type Happening =
+  | { kind: "call"; output: string; isLost: boolean }
+  | { kind: "request"; response: string | null }
+  | { kind: string; text: string };
+type Message = { text: string; reasoning: string; failed: string[]; pieces: number[]; after: Happening[] };
+
+const generatedFile = (name: string) => ({ name, description: name, size: 1, internal: false, media_type: "text/plain", preview_url: "/p", download_url: "/d" });
+const generatedStep = (id: string, status: string) => ({ id, stage: "", details: id, status, note: "", depends_on: [], agent: null });
+
+function happeningEvents(path: string, id: string, happening: Happening): StreamEvent[] {
+  const call = { call: id, tool: "look", arguments: { name: "a.md" } };
+  const asked = entry(path, id, { type: "call.requested", ...call, visible: true });
+  const done = entry(path, `${id}.result`, { type: "call.completed", call: id, result: { status: "done", text: id, files: [generatedFile(`${id}.md`)], view: { kind: "text" } } });
+  if ("output" in happening) {
+    const characters = [...happening.output];
+    let offset = 0;
+    const progress = characters.map((text): StreamEvent => {
+      const at = offset;
+      offset += byteLength(text);
+      return { kind: "progress", progress: { path: path || null, call: id, offset: at, text, cut: false, began_at_ms: 1, at_ms: 1 } as never };
+    });
+    const lost = entry(path, `${id}.result`, { type: "call.completed", call: id, result: { status: "failed", reason: "crashed", text: "" } });
+    return [asked, ...progress, happening.isLost ? lost : done];
+  }
+  if ("response" in happening) {
+    const name = path === "" ? id : `${path}.${id}`;
+    const request = { id: name, about: "call", ...call, risk: "low", digest: "d", ...(path === "" ? {} : { path }) };
+    const requested = entry("", `${name}.requested`, { type: "human.requested", group: name, reasoning: "", risk: "low", requests: [request] });
+    const { response } = happening;
+    // Without a response, the end of the lane or of the run closes the request.
+    if (response === null) return [asked, requested];
+    const change = response === "modify" ? { arguments: { name: "b.md" } } : {};
+    return [asked, requested, entry("", `${name}.resolved`, { type: "human.resolved", request: name, response, digest: "d", ...change }), done];
+  }
+  switch (happening.kind) {
+    case "said":
+      return [entry(path, id, { type: "user_message.added", text: happening.text })];
+    case "file":
+      return [entry(path, id, { type: "file.added", file: generatedFile(happening.text) })];
+    case "resumed":
+      return path === "" ? [entry("", id, { type: "run.resumed", epoch: 2 })] : [];
+    case "plan":
+      return path === "" ? [entry("", id, { type: "plan.changed", plan: { title: happening.text, steps: [generatedStep("s1", "not_started")] } })] : [];
+    default:
+      return path === "" ? [entry("", id, { type: "step.changed", step: "s1", status: "completed", note: happening.text })] : [];
+  }
+}
 
 function laneEvents(path: string, messages: Message[]): StreamEvent[] {
   return messages.flatMap((message, index) => {
@@ -227,6 +307,7 @@ function laneEvents(path: string, messages: Message[]): StreamEvent[] {
       ...pieces(path, id, attempt, "reasoning", message.reasoning, message.pieces),
       ...pieces(path, id, attempt, "text", message.text, message.pieces),
       entry(path, id, { type: "message.completed", message: id, text: message.text, reasoning: message.reasoning, usage }),
+      ...message.after.flatMap((happening, at) => happeningEvents(path, `${id}.c${at + 1}`, happening)),
     ];
   });
 }

@@ -603,3 +603,60 @@ test.each([
   expect(page.text).toContain(expected);
   expect(page.element.querySelector("[class*=dotBad]") !== null).toBe(isFailure);
 });
+
+test("a card that moves takes no click until it has rested again", async () => {
+  let top = 100;
+  const rectangle = vi.spyOn(Element.prototype, "getBoundingClientRect");
+  rectangle.mockImplementation(() => new DOMRect(0, top, 10, 10));
+  const page = await show({ ...call, tool: "look", arguments: {} });
+  top += 40;
+  await act(() => vi.advanceTimersByTimeAsync(100));
+  expect(page.find("Allow").getAttribute("aria-disabled")).toBe("true");
+  for (const name of ["Allow", "Skip"]) await page.press(name);
+  expect(page.calls).toEqual([]);
+  await rest();
+  await page.press("Allow");
+  expect(page.calls).toEqual([["respond", "t1.c1", { kind: "confirm" }]]);
+  rectangle.mockRestore();
+});
+
+test("arguments of all types are changed in the form", async () => {
+  const string = { type: "string" };
+  const properties = {
+    isDry: { type: "boolean" },
+    count: { type: "integer" },
+    color: { enum: ["red", "green"] },
+    place: { type: "object", properties: { town: string }, required: ["town"] },
+    tags: { type: "array", items: string },
+    sizes: { type: "array", items: { type: "number" } },
+    text: string,
+  };
+  const parameters = { isDry: true, count: 1, color: "red", place: { town: "Oslo" }, tags: ["a", "b"], sizes: [1, 2, 3], text: "one\ntwo" };
+  const schema = { type: "object", properties, required: Object.keys(properties) };
+  const page = await show({ ...call, tool: "look", arguments: parameters, schema });
+  await page.write("Is dry", "false");
+  await page.write("Count", "2.5");
+  expect(page.find<HTMLButtonElement>("Allow with changes").disabled).toBe(true);
+  await page.write("Count", "2");
+  await page.write("Color", "green");
+  await page.write("Town", "Bergen");
+  await page.press("Remove: Tags 1");
+  // What was wrong in an item is gone with it.
+  await page.write("3", "three");
+  expect(page.find<HTMLButtonElement>("Allow with changes").disabled).toBe(true);
+  await page.press("Remove: Sizes 3");
+  expect(page.find<HTMLButtonElement>("Allow with changes").disabled).toBe(false);
+  await page.press("Remove: Sizes 1");
+  const [addTag, addSize] = page.all("Add");
+  await act(() => addTag?.click());
+  const added = [...page.element.querySelectorAll("fieldset")].find((set) => set.querySelector("legend")?.textContent === "Tags");
+  expect(added?.querySelectorAll("input")).toHaveLength(2);
+  await act(() => addSize?.click());
+  const sizes = [...page.element.querySelectorAll("fieldset")].find((set) => set.querySelector("legend")?.textContent === "Sizes");
+  expect([...(sizes?.querySelectorAll("input") ?? [])].map(({ value }) => value)).toEqual(["2", "0"]);
+  expect(page.find<HTMLTextAreaElement>("Text").tagName).toBe("TEXTAREA");
+  await page.write("Text", "one\nthree");
+  await page.press("Allow with changes");
+  const changed = { isDry: false, count: 2, color: "green", place: { town: "Bergen" }, tags: ["b", ""], sizes: [2, 0], text: "one\nthree" };
+  expect(page.calls).toEqual([["respond", "t1.c1", { kind: "modify", parameters: changed }]]);
+});

@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useWords } from "../../words";
 import { hasPreview } from "../files/kinds";
 import parts from "../parts/parts.module.css";
@@ -29,25 +29,28 @@ export function ArgumentsForm({ original, schema, value, told = [], onChange, on
     return withFieldsOf(read.type === "object" ? read : schemaOfValue({}), original);
   }, [schema, original]);
 
-  const report = (field: string, isWrong: boolean): void => {
-    const next = new Set(wrong);
-    if (isWrong) next.add(field);
-    else next.delete(field);
-    setWrong(next);
-    onWrong(next.size > 0);
-  };
+  const isWrong = isJson ? isJsonWrong : wrong.size > 0;
+  useEffect(() => onWrong(isWrong), [onWrong, isWrong]);
+
+  // Several fields may report at once.
+  const report = (field: string, isWrongField: boolean): void =>
+    setWrong((before) => {
+      if (before.has(field) === isWrongField) return before;
+      const next = new Set(before);
+      if (isWrongField) next.add(field);
+      else next.delete(field);
+      return next;
+    });
   const changeJson = (text: string): void => {
     setJson(text);
     const parsed = parseObject(text);
     setIsJsonWrong(parsed === null);
-    onWrong(parsed === null);
     if (parsed) onChange(parsed);
   };
   const choose = (toJson: boolean): void => {
     if (toJson) setJson(JSON.stringify(value, null, 2));
     setIsJsonWrong(false);
     setWrong(new Set());
-    onWrong(false);
     setIsJson(toJson);
   };
   return (

@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useId, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
 import { useWords } from "../../words";
 import { Boundary } from "../parts/Boundary";
 import parts from "../parts/parts.module.css";
@@ -176,6 +176,10 @@ function Parsed({
     if (!parsed.isWrong) onChange(parsed.value);
   };
   const isWrong = isOwn && typed.isWrong;
+  const latest = useRef({ path, onWrong });
+  latest.current = { path, onWrong };
+  // A field that is removed is wrong no more.
+  useEffect(() => () => latest.current.onWrong(latest.current.path, false), []);
   const look2 = `${look} ${isWrong ? parts.isWrong : ""}`;
   const errorId = `${id}-error`;
   return (
@@ -320,6 +324,12 @@ function ArrayField({
   const words = useWords();
   const items = schema.items;
   const before: readonly unknown[] = Array.isArray(original) ? original : [];
+  /** Counts removals: the items after it are at other places, with fields of their own. */
+  const [round, setRound] = useState(0);
+  const remove = (index: number): void => {
+    setRound(round + 1);
+    onChange(value.filter((_, at) => at !== index));
+  };
   if (!items || value.length > 50) {
     return (
       <Single
@@ -338,7 +348,7 @@ function ArrayField({
     <fieldset className={styles.nested}>
       <legend>{labelOf(name, words)}</legend>
       {value.map((item, index) => (
-        <div key={index} className={styles.item}>
+        <div key={`${round}/${index}`} className={styles.item}>
           <Field
             name={String(index + 1)}
             schema={items}
@@ -353,7 +363,7 @@ function ArrayField({
             type="button"
             className={parts.quiet}
             aria-label={`${words.requests.removeItem}: ${labelOf(name, words)} ${index + 1}`}
-            onClick={() => onChange(value.filter((_, at) => at !== index))}
+            onClick={() => remove(index)}
           >
             {words.requests.removeItem}
           </button>

@@ -2,9 +2,6 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useWords } from "../../words";
 import { canDecide, conversationOf, newestRun, newestTurn, openRequests, usePage } from "../store";
 
-/** The longest answer that is read out, in UTF-16 units. */
-const LONGEST = 6_000;
-
 /** Tells screen readers about states, and the whole answer once; and counts in the tab's title. */
 export function Announcer(): ReactNode {
   const words = useWords();
@@ -36,8 +33,7 @@ export function Announcer(): ReactNode {
     before.current = { key, status, hasWords, waiting };
     if (last.key !== key || status === null) return;
     if (waiting > last.waiting) setText(words.announce.waiting(waiting));
-    else if (status !== last.status && status === "finished")
-      setText(words.announce.finished(answer.slice(0, LONGEST)));
+    else if (status !== last.status && status === "finished") setText(words.announce.finished(answer));
     else if (status !== last.status && status === "failed") setText(words.announce.failed);
     else if (status !== last.status && status === "stopped") setText(words.announce.stopped);
     else if (hasWords && !last.hasWords && status === "running") setText(words.announce.started);
