@@ -314,6 +314,12 @@ BREAKAGES = {
         ("FunctionName: !Ref Agent\n      Action: lambda:InvokeFunction\n",
          "FunctionName: !Ref Call\n      Action: lambda:InvokeFunction\n", "PublicInvoke lets others"),
     ],
+    rules.the_drivers_alone_invoke_the_database: [
+        ("PolicyName: database\n      Roles: [!Ref AgentRole, ", "PolicyName: database\n      Roles: [", "DatabasePolicy: Roles"),
+        ("            Resource: !Sub arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-database",
+         '            Resource: "*"', "DatabasePolicy grants"),
+        ("DJINN_DATABASE: !Sub", "DJINN_DATABASE: x #", "Agent: Environment.Variables.DJINN_DATABASE"),
+    ],
     rules.a_key_of_kms_encrypts_what_is_kept_if_it_is_named: [
         ('  KmsKeyArn:\n    Type: String\n    Default: ""', '  KmsKeyArn:\n    Type: String\n    Default: "arn"',
          "parameter KmsKeyArn: Default"),

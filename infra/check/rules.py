@@ -92,6 +92,11 @@ SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:
 
 EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
 
+# The function of infra/database, whose name its own rules check.
+DATABASE = {
+    "Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-database"
+}
+
 # The functions of the sandbox, with the handler and the end of the name.
 SANDBOX = {"Sandbox": ("code", "sandbox"), "SandboxDocuments": ("documents", "documents")}
 SANDBOX_ARNS = [{"Fn::GetAtt": [name, "Arn"]} for name in SANDBOX]
@@ -383,7 +388,8 @@ def drivers_may_do_what_they_need_and_no_more(template):
 def only_the_executor_is_invoked(template):
     for where, statement in granted(template):
         actions = listed(statement.get("Action"))
-        invoked = {"SandboxPolicy": SANDBOX_ARNS, "WebPolicy": WEB_ARNS}.get(where, EXECUTOR)
+        others = {"DatabasePolicy": DATABASE, "SandboxPolicy": SANDBOX_ARNS, "WebPolicy": WEB_ARNS}
+        invoked = others.get(where, EXECUTOR)
         if "lambda:InvokeFunction" in actions and statement.get("Resource") != invoked:
             yield f"{where} grants lambda:InvokeFunction on more than the executor"
         if "iam:PassRole" in actions:
@@ -796,6 +802,17 @@ def the_drivers_alone_invoke_the_web(template):
                 yield f"{name} lets others than the drivers in"
 
 
+def the_drivers_alone_invoke_the_database(template):
+    policy = properties(template, "DatabasePolicy")
+    yield from expect("DatabasePolicy", policy, "Roles", [{"Ref": f"{driver}Role"} for driver in DRIVERS])
+    found = listed(value(policy, "PolicyDocument.Statement"))
+    wanted = [{"Effect": "Allow", "Action": "lambda:InvokeFunction", "Resource": DATABASE}]
+    if found != wanted:
+        yield f"DatabasePolicy grants {json.dumps(found)}, not {json.dumps(wanted)}"
+    for name in DRIVERS:
+        yield from expect(name, properties(template, name), "Environment.Variables.DJINN_DATABASE", DATABASE)
+
+
 def a_key_of_kms_encrypts_what_is_kept_if_it_is_named(template):
     yield from expect("parameter KmsKeyArn", template["Parameters"].get("KmsKeyArn"), "Default", "")
     named = {"Fn::Not": [{"Fn::Equals": [KMS_KEY, ""]}]}
@@ -874,6 +891,7 @@ RULES = (
     the_web_runs_as_it_must,
     the_web_has_no_right_but_logs_keys_and_the_folder,
     the_drivers_alone_invoke_the_web,
+    the_drivers_alone_invoke_the_database,
     a_key_of_kms_encrypts_what_is_kept_if_it_is_named,
     the_key_of_kms_is_used_for_what_is_kept_alone,
 )

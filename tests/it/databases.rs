@@ -1,6 +1,7 @@
 //! Questions over a real PostgreSQL server, and the database port over it.
 
 mod adapter;
+mod function;
 mod hostile;
 pub(crate) mod server;
 mod stories;

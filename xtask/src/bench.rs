@@ -14,7 +14,7 @@ use crate::workspace;
 const PROFILE: &str = "bench-run";
 
 /// The functions measured for size or start time.
-const FUNCTIONS: [&str; 3] = ["agent", "executor", "gateway"];
+const FUNCTIONS: [&str; 4] = ["agent", "database", "executor", "gateway"];
 
 /// The many open streams need more open files than many shells allow.
 const WITH_FILES: &str = "ulimit -n 4096 2>/dev/null; exec \"$0\" \"$@\"";

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use djinn_local::{
-    Djinn, LaptopSandbox, PostgresDatabase, ServerLock, System, SystemOptions, Var, Walls,
-    create_private_dir, write_demo_tables,
+    Djinn, LaptopSandbox, ServerLock, System, SystemOptions, Var, Walls, create_private_dir,
+    open_databases, write_demo_tables,
 };
 use djinn_settings::table::agent::{LINK_KEY, PAGE};
 use djinn_settings::table::dev::{HOME, LOG};
@@ -153,7 +153,7 @@ fn system_options() -> Result<SystemOptions> {
     });
     let djinn = Djinn::new()
         .with_sandbox(Arc::new(open_sandbox()?))
-        .with_database(Arc::new(PostgresDatabase));
+        .with_database(Arc::new(open_databases()));
     let site = Some(workspace::root().join(DEMO_SITE));
     Ok(SystemOptions { djinn, dir: Some(home_dir()), site, var, ..SystemOptions::default() })
 }

@@ -65,6 +65,12 @@ pub(crate) const STEPS: &[CheckStep] = &[
         remedy: "run it by hand: `sam build Fetch --parameter-overrides WithWeb=true`, as docs/web.md says",
     },
     CheckStep {
+        name: "database",
+        description: "sam build builds the function for databases",
+        run: sam_builds::build_database,
+        remedy: "run it by hand: `sam build --template infra/database/template.yaml`, as docs/tables.md says",
+    },
+    CheckStep {
         name: "fuzz-guard",
         description: "deceptive URLs, mutated for an hour: only public addresses get through",
         run: || run_fuzz(&["--package", "djinn-egress", "--test", "it"]),

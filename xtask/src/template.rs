@@ -1,6 +1,6 @@
 //! `cargo xtask template`: checks `template.yaml` without the network and writes SAM's transformed template
-//! to `target/template.json`, for tests. The example's template is generated and checked as well; it is not
-//! committed, and `--example` writes it without any check, for a deployment.
+//! to `target/template.json`, for tests. The template of the function for databases is checked as well, and that
+//! of the example, which is generated and not committed. `--example` writes the latter without any check.
 //!
 //! `sam validate --lint` checks SAM's own properties but accepts wrong values of CloudFormation properties.
 //! So SAM's output is linted too, and `infra/check/rules.py` then checks the product's requirements.
@@ -15,6 +15,10 @@ use crate::workspace;
 
 const SOURCE: &str = "template.yaml";
 const TRANSFORMED: &str = "target/template.json";
+
+/// The template of the function for databases.
+const DATABASE: &str = "infra/database/template.yaml";
+const TRANSFORMED_DATABASE: &str = "target/database.json";
 
 /// The template of a deployment with a custom tool.
 const EXAMPLE: &str = "examples/own-tool/template.yaml";
@@ -67,7 +71,7 @@ pub(crate) struct TemplateArguments {
     example: bool,
 }
 
-/// Writes the example's template, and checks both templates unless only the example's is wanted.
+/// Writes the example's template, and checks all templates unless only the example's is wanted.
 ///
 /// # Errors
 /// Returns the error of the first failed check.
@@ -75,7 +79,7 @@ pub(crate) fn run(arguments: &TemplateArguments) -> Result<()> {
     if arguments.example { write_example() } else { check() }
 }
 
-/// Writes the example's template and checks both templates.
+/// Writes the example's template and checks all templates.
 ///
 /// # Errors
 /// Returns the error of the first failed check.
@@ -84,14 +88,20 @@ pub(crate) fn check() -> Result<()> {
     let venv = venv::ensure_venv()?;
     check_template(&venv, SOURCE, TRANSFORMED)?;
     run_tool(&venv, "python", &["infra/check/breakages.py", SOURCE])?;
-    check_template(&venv, EXAMPLE, TRANSFORMED_EXAMPLE)
+    check_template(&venv, EXAMPLE, TRANSFORMED_EXAMPLE)?;
+    lint_template(&venv, DATABASE, TRANSFORMED_DATABASE)?;
+    run_tool(&venv, "python", &["infra/check/database_rules.py", DATABASE])
 }
 
 fn check_template(venv: &Venv, source: &str, transformed: &str) -> Result<()> {
+    lint_template(venv, source, transformed)?;
+    run_tool(venv, "python", &["infra/check/rules.py", transformed])
+}
+
+fn lint_template(venv: &Venv, source: &str, transformed: &str) -> Result<()> {
     run_tool(venv, "sam", &["validate", "--lint", "--template", source])?;
     run_tool(venv, "python", &["infra/check/transform.py", source, transformed])?;
-    run_tool(venv, "cfn-lint", &[transformed])?;
-    run_tool(venv, "python", &["infra/check/rules.py", transformed])
+    run_tool(venv, "cfn-lint", &[transformed])
 }
 
 fn run_tool(venv: &Venv, program: &str, arguments: &[&str]) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Measures the product's speed and size; started by `cargo bench-run`.
 //!
 //! `djinn-bench --agent PATH [--json]` prints every figure beside its target. PATH is the shipped agent
-//! function, with executor and gateway in the same folder. `--gateway PATH` measures only the gateway.
+//! function, with database, executor and gateway in the same folder. `--gateway PATH` measures only the gateway.
 //! `--speed`, `--cpu`, `--runs AT_ONCE`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`,
 //! `--web`, `--outside-tools`, `--modes`, `--people` and `--streams` are for profilers. `djinn-bench stores` and
 //! `djinn-bench agent URL URL URL` are the separate processes of [`memory`].
@@ -160,6 +160,8 @@ async fn measure_all(agent: &Path) -> Result<Report> {
     figures.extend(outside_tools::measure_outside_tools().await.context("tools from outside")?);
     let gateway = agent.with_file_name("gateway");
     figures.extend(gateway_function::measure_gateway(&gateway).await.context("the gateway")?);
+    let database = size::measure_database_size(&agent.with_file_name("database"));
+    figures.push(database.context("the function for databases")?);
     terminal::print_note("12/13 people who answer, and runs that wait for them (30 s)");
     figures.extend(people::measure_people().await.context("people")?);
     terminal::print_note("13/13 1 000 open streams (40 s)");

@@ -51,6 +51,17 @@ pub(crate) fn measure_gateway_size(gateway: &Path) -> Result<Figure> {
     })
 }
 
+/// Measures the archive of the function for databases.
+pub(crate) fn measure_database_size(database: &Path) -> Result<Figure> {
+    Ok(Figure {
+        name: "database function, stripped and zipped",
+        limit: FigureLimit::AtMost(5.0),
+        unit: "MB",
+        measured: zip_program(database)?,
+        about: describe_program(database)?,
+    })
+}
+
 /// Returns the zipped size of a program in MB.
 fn zip_program(program: &Path) -> Result<f64> {
     let place = tempfile::tempdir()?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use djinn_text::near_miss::find_near_miss;
+use serde::{Deserialize, Serialize};
 
 use crate::fields::{Fields, refuse_entry};
 use crate::file::split_parts;
@@ -65,7 +66,8 @@ pub struct TableFile {
 }
 
 /// The rows of a table in a database.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DatabaseRelation {
     /// A table or view of the database.
     Table {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::alarm::SchedulerAlarms;
 use crate::clients::Clients;
 use crate::counter::RequestCounter;
+use crate::database::LambdaDatabase;
+use crate::database_password::AwsDatabasePasswords;
 use crate::gateway::LambdaGateway;
 use crate::invoke::LambdaInvoker;
 use crate::sandbox::LambdaSandbox;
@@ -55,6 +57,19 @@ impl Aws {
     pub fn gateway(&self) -> Option<LambdaGateway> {
         let functions = self.clients.settings.gateway.clone()?;
         Some(LambdaGateway::new(functions, self.store()))
+    }
+
+    /// Returns the databases, if a function for them is configured.
+    #[must_use]
+    pub fn database(&self) -> Option<LambdaDatabase> {
+        let function = self.clients.settings.database.clone()?;
+        Some(LambdaDatabase::new(function, Arc::clone(&self.clients)))
+    }
+
+    /// Returns the passwords of connections: those of Secrets Manager, and tokens of IAM.
+    #[must_use]
+    pub fn database_passwords(&self) -> AwsDatabasePasswords {
+        AwsDatabasePasswords::new(Arc::clone(&self.clients))
     }
 
     /// Returns the recurring alarms of runs.

@@ -145,7 +145,7 @@ impl Clients {
     }
 
     /// Returns the configuration from the environment: variables on Lambda, the profile on a laptop.
-    async fn sdk_config(&self) -> &SdkConfig {
+    pub(crate) async fn sdk_config(&self) -> &SdkConfig {
         let load = || aws_config::defaults(BEHAVIOR()).retry_config(self.retry_config()).load();
         self.sdk_config.get_or_init(|| Box::pin(load())).await
     }

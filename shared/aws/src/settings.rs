@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use djinn_runtime::port::secret::Secret;
 use djinn_settings::table::aws::{
-    BUCKET, DYNAMODB_URL, EXECUTOR, GATEWAY_CALL, GATEWAY_FETCH, LAMBDA_URL, OBJECT_DAYS, S3_URL,
-    SANDBOX, SANDBOX_DOCUMENTS, SCHEDULE_GROUP, SCHEDULE_ROLE_ARN, STORE_KEY, TABLE_NAME,
+    BUCKET, DATABASE, DYNAMODB_URL, EXECUTOR, GATEWAY_CALL, GATEWAY_FETCH, LAMBDA_URL, OBJECT_DAYS,
+    S3_URL, SANDBOX, SANDBOX_DOCUMENTS, SCHEDULE_GROUP, SCHEDULE_ROLE_ARN, STORE_KEY, TABLE_NAME,
 };
 use djinn_settings::{InvalidSetting, Setting, VarLookup};
 
@@ -29,6 +29,8 @@ pub struct Settings {
     pub sandbox: Option<SandboxFunctions>,
     /// The gateway functions. `None` means no gateway.
     pub gateway: Option<GatewayFunctions>,
+    /// The function for databases, by ARN or name (`DJINN_DATABASE`). `None` means no databases.
+    pub database: Option<String>,
     /// The schedule group of alarms. `None` means no alarms.
     pub schedules: Option<ScheduleSettings>,
     /// Lifetime of an object in the bucket after the write (`DJINN_OBJECT_DAYS`).
@@ -141,6 +143,7 @@ impl Settings {
             executor: None,
             sandbox: None,
             gateway: None,
+            database: None,
             schedules: None,
             object_life: OBJECT_LIFE,
             endpoints: Endpoints::default(),
@@ -182,7 +185,17 @@ impl Settings {
         let executor = Some(executor);
         let sandbox = SandboxFunctions::from_vars(var);
         let gateway = GatewayFunctions::from_vars(var);
-        Ok(Self { executor, sandbox, gateway, schedules, object_life, endpoints, ..defaults })
+        let database = DATABASE.find_text(var);
+        Ok(Self {
+            executor,
+            sandbox,
+            gateway,
+            database,
+            schedules,
+            object_life,
+            endpoints,
+            ..defaults
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::database::{DatabaseConnection, DatabaseError};
+use djinn_runtime::port::secret::Secret;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
@@ -18,6 +19,9 @@ use crate::failure;
 /// Maximum time of a connection and its login.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Maximum time of the statements that begin or end a transaction. A connection that was kept may have ended silently.
+const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Maximum wait for a lock, in milliseconds.
 const LOCK_TIMEOUT_MS: u32 = 2_000;
 
@@ -25,6 +29,8 @@ const LOCK_TIMEOUT_MS: u32 = 2_000;
 pub(crate) struct OpenConnection {
     client: Client,
     task: JoinHandle<()>,
+    /// True unless a transaction began and did not end.
+    is_clean: bool,
 }
 
 impl Drop for OpenConnection {
@@ -38,14 +44,17 @@ impl OpenConnection {
     ///
     /// # Errors
     /// Returns [`DatabaseError::Unavailable`] or [`DatabaseError::Rejected`].
-    pub(crate) async fn open(connection: &DatabaseConnection) -> Result<Self, DatabaseError> {
+    pub(crate) async fn open(
+        connection: &DatabaseConnection,
+        password: &Secret,
+    ) -> Result<Self, DatabaseError> {
         let mut config = Config::new();
         config
             .host(&connection.host)
             .port(connection.port)
             .dbname(&connection.database)
             .user(&connection.user)
-            .password(connection.password.reveal())
+            .password(password.reveal())
             .application_name("djinn")
             .connect_timeout(CONNECT_TIMEOUT);
         let opening = async {
@@ -54,12 +63,14 @@ impl OpenConnection {
                     config.ssl_mode(SslMode::Require).channel_binding(ChannelBinding::Prefer);
                     let tls = MakeRustlsConnect::new(trust(ca)?);
                     let (client, io) = config.connect(tls).await.map_err(failure::of_login)?;
-                    Ok(Self { client, task: tokio::spawn(async { drop(io.await) }) })
+                    let task = tokio::spawn(async { drop(io.await) });
+                    Ok(Self { client, task, is_clean: true })
                 }
                 None => {
                     config.ssl_mode(SslMode::Disable);
                     let (client, io) = config.connect(NoTls).await.map_err(failure::of_login)?;
-                    Ok(Self { client, task: tokio::spawn(async { drop(io.await) }) })
+                    let task = tokio::spawn(async { drop(io.await) });
+                    Ok(Self { client, task, is_clean: true })
                 }
             }
         };
@@ -80,8 +91,7 @@ impl OpenConnection {
         time_zone: TimeZone,
         timeout_ms: u32,
     ) -> Result<Transaction<'_>, DatabaseError> {
-        let begin = self.client.build_transaction().read_only(true).start();
-        let transaction = begin.await.map_err(|error| failure::of_statement(&error, 0))?;
+        self.is_clean = false;
         let zone = time_zone.as_str();
         let settings = format!(
             "SET LOCAL search_path = ''; SET LOCAL statement_timeout = {timeout_ms}; \
@@ -90,10 +100,36 @@ impl OpenConnection {
              SET LOCAL standard_conforming_strings = on; SET LOCAL DateStyle = 'ISO'; \
              SET LOCAL TimeZone = '{zone}'"
         );
-        let set = transaction.batch_execute(&settings).await;
-        set.map_err(|error| failure::of_statement(&error, 0))?;
-        Ok(transaction)
+        let begin = self.client.build_transaction().read_only(true).start();
+        let begin = async {
+            let transaction = begin.await?;
+            transaction.batch_execute(&settings).await?;
+            Ok(transaction)
+        };
+        match tokio::time::timeout(TRANSACTION_TIMEOUT, begin).await {
+            Ok(transaction) => transaction.map_err(|error| failure::of_statement(&error, 0)),
+            Err(_) => {
+                tracing::warn!("a database does not begin a transaction");
+                Err(DatabaseError::Unavailable)
+            }
+        }
     }
+
+    /// Marks the connection after the end of its transaction: true if it can have another one.
+    pub(crate) fn mark_clean(&mut self, is_clean: bool) {
+        self.is_clean = is_clean;
+    }
+
+    /// Returns true if the connection can have another transaction.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.is_clean && !self.client.is_closed()
+    }
+}
+
+/// Ends a transaction. Returns true if the server has confirmed it.
+pub(crate) async fn end(transaction: Transaction<'_>) -> bool {
+    let ended = tokio::time::timeout(TRANSACTION_TIMEOUT, transaction.rollback()).await;
+    ended.is_ok_and(|ended| ended.is_ok())
 }
 
 /// Returns the settings of TLS that trust these authorities alone. The name of the host is verified.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use djinn_agents::DatabaseRelation;
 use djinn_core::time_zone::TimeZone;
-use djinn_runtime::port::database::{DatabaseConnection, DatabaseError, DatabaseTable};
+use djinn_runtime::port::database::{DatabaseError, DatabaseTable};
 use djinn_runtime::port::sandbox::table::TableColumn;
 use serde_json::Value;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, Transaction};
 
-use crate::connect::OpenConnection;
+use crate::connect::{OpenConnection, end};
 use crate::failure;
 use crate::kind::kind_of;
 use crate::statement::build_relation;
@@ -52,18 +52,20 @@ const STATISTICS: &str = "SELECT attname, null_frac::float8, n_distinct::float8,
 /// # Errors
 /// Returns [`DatabaseError::Changed`] if the table does not exist or is not readable.
 pub(crate) async fn describe(
-    connection: &DatabaseConnection,
+    open: &mut OpenConnection,
     relation: &DatabaseRelation,
     time_zone: TimeZone,
 ) -> Result<DatabaseTable, DatabaseError> {
-    let mut open = OpenConnection::open(connection).await?;
     let transaction = open.begin(time_zone, TIMEOUT_MS).await?;
     let table = match relation {
         DatabaseRelation::Table { schema, name } => {
-            describe_table(&transaction, schema, name).await?
+            describe_table(&transaction, schema, name).await
         }
-        DatabaseRelation::Query(_) => describe_query(&transaction, relation).await?,
+        DatabaseRelation::Query(_) => describe_query(&transaction, relation).await,
     };
+    let is_clean = end(transaction).await;
+    open.mark_clean(is_clean);
+    let table = table?;
     if table.columns.is_empty() {
         tracing::warn!("a table of a database does not exist, or cannot be read");
         return Err(DatabaseError::Changed);

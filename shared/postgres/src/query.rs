@@ -1,15 +1,15 @@
 //! The rows of a checked query.
 
 use std::pin::pin;
+use std::time::Duration;
 
-use djinn_runtime::port::database::{
-    DatabaseConnection, DatabaseError, DatabaseQuery, DatabaseRows,
-};
+use djinn_runtime::port::database::{DatabaseError, DatabaseQuery, DatabaseRows};
 use djinn_runtime::port::sandbox::table::QueryColumn;
 use futures::TryStreamExt as _;
+use tokio_postgres::Transaction;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::connect::OpenConnection;
+use crate::connect::{OpenConnection, end};
 use crate::failure;
 use crate::kind::kind_of;
 use crate::statement::{build_columns, build_rows};
@@ -17,16 +17,40 @@ use crate::statement::{build_columns, build_rows};
 /// The types of a statement's parameters, even if no condition has them.
 const PARAMETER_TYPES: [Type; 2] = [Type::TEXT, Type::TEXT];
 
+/// The time after a query's own, for a server that does not stop the query itself.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// Returns the rows of a checked query.
 ///
 /// # Errors
 /// Returns [`DatabaseError`].
 pub(crate) async fn query(
-    connection: &DatabaseConnection,
+    open: &mut OpenConnection,
     query: &DatabaseQuery,
 ) -> Result<DatabaseRows, DatabaseError> {
-    let mut open = OpenConnection::open(connection).await?;
     let transaction = open.begin(query.time_zone, query.timeout_ms).await?;
+    let most = Duration::from_millis(query.timeout_ms.into()) + GRACE;
+    let result = tokio::time::timeout(most, read_rows(&transaction, query)).await;
+    let result = result.unwrap_or_else(|_| {
+        tracing::warn!("a database did not stop a query in time");
+        Err(DatabaseError::Timeout)
+    });
+    // The server still sends the rest of a result that was cut.
+    let is_cut = result.as_ref().is_ok_and(|rows| rows.is_cut);
+    let is_clean = if is_cut {
+        drop(transaction);
+        false
+    } else {
+        end(transaction).await
+    };
+    open.mark_clean(is_clean);
+    result
+}
+
+async fn read_rows(
+    transaction: &Transaction<'_>,
+    query: &DatabaseQuery,
+) -> Result<DatabaseRows, DatabaseError> {
     let columns = build_columns(query);
     let described = transaction.prepare_typed(&columns.text, &PARAMETER_TYPES).await;
     let described = described.map_err(|error| failure::of_statement(&error, columns.prefix))?;
@@ -45,7 +69,8 @@ pub(crate) async fn query(
     let mut room = query.max_bytes;
     while let Some(row) = stream.try_next().await.map_err(failed)? {
         let row: Option<String> = row.try_get(0).map_err(failed)?;
-        let row = row.unwrap_or_default();
+        // A column of JSON may have line breaks between its values.
+        let row = row.unwrap_or_default().replace(['\n', '\r'], " ");
         if result.rows.len() == query.max_rows || row.len() > room {
             result.is_cut = true;
             break;

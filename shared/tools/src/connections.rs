@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use djinn_runtime::port::database::DatabaseConnection;
+use djinn_runtime::port::database::{DatabaseConnection, DatabasePassword};
 use djinn_runtime::port::secret::Secret;
 use djinn_runtime::port::text_folder::{CONNECTIONS as AUTHORITIES, FolderText};
 use djinn_settings::table::tools::CONNECTIONS;
@@ -16,6 +16,12 @@ const PORT: u16 = 5432;
 
 /// Maximum characters of a connection's name.
 const MAX_NAME: usize = 60;
+
+/// The beginning of the names of secrets with passwords, which alone the function for databases may read.
+const SECRETS: &str = "djinn/data/";
+
+/// Maximum characters of a secret's name.
+const MAX_SECRET: usize = 512;
 
 /// Connections by name.
 pub type Connections = BTreeMap<String, Arc<DatabaseConnection>>;
@@ -101,13 +107,27 @@ fn describe_fields(error: &str) -> String {
     }
 }
 
-fn read_password(password: &str, var: VarLookup<'_>) -> Result<Secret, String> {
+fn read_password(password: &str, var: VarLookup<'_>) -> Result<DatabasePassword, String> {
+    if password == "iam" {
+        return Ok(DatabasePassword::Iam);
+    }
+    if let Some(name) = password.strip_prefix("secret:") {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "/_+=.@-".contains(c);
+        let is_allowed = name.strip_prefix(SECRETS).is_some_and(|name| !name.is_empty());
+        return if is_allowed && name.len() <= MAX_SECRET && name.chars().all(is_name) {
+            Ok(DatabasePassword::Stored(name.to_owned()))
+        } else {
+            Err(format!("names a secret as `password` that does not begin with {SECRETS}"))
+        };
+    }
     let Some(variable) = password.strip_prefix("env:") else {
-        return Err("must have `env:NAME` of a variable as `password`".to_owned());
+        return Err(format!(
+            "must have `secret:{SECRETS}NAME`, `iam` or, on a laptop, `env:NAME` of a variable as `password`"
+        ));
     };
     let value = var(variable).filter(|value| !value.trim().is_empty());
     value
-        .map(|value| Secret::new(&value))
+        .map(|value| DatabasePassword::Inline(Secret::new(&value)))
         .ok_or_else(|| format!("names the variable {variable} as `password`, which is not set"))
 }
 
@@ -115,7 +135,7 @@ fn read_authority(
     host: &str,
     ca: Option<&str>,
     texts: &[FolderText],
-) -> Result<Option<Arc<str>>, String> {
+) -> Result<Option<String>, String> {
     let Some(ca) = ca else {
         let is_local = host == "localhost"
             || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
@@ -124,7 +144,7 @@ fn read_authority(
     };
     let path = format!("{}/{ca}", AUTHORITIES.name);
     match texts.iter().find(|text| text.name == path).map(|text| &text.text) {
-        Some(Ok(pem)) if pem.contains("-----BEGIN CERTIFICATE-----") => Ok(Some(Arc::clone(pem))),
+        Some(Ok(pem)) if pem.contains("-----BEGIN CERTIFICATE-----") => Ok(Some(pem.to_string())),
         Some(Ok(_)) => Err(format!("names {path} as `ca`, which has no certificate in PEM")),
         Some(Err(rule)) => Err(format!("names {path} as `ca`, which {rule}")),
         None => Err(format!("names {path} as `ca`, which is missing")),
@@ -162,9 +182,17 @@ mod tests {
         let connections = read(&fields()).unwrap();
         let shop = &connections["shop"];
         assert_eq!(
-            (shop.port, shop.password.reveal(), shop.ca.is_some()),
-            (5432, "geheim-4711", true)
+            (shop.port, &shop.password, shop.ca.is_some()),
+            (5432, &DatabasePassword::Inline(Secret::new("geheim-4711")), true)
         );
+        for (password, expected) in [
+            ("secret:djinn/data/shop", DatabasePassword::Stored("djinn/data/shop".to_owned())),
+            ("iam", DatabasePassword::Iam),
+        ] {
+            let mut other = fields();
+            other["password"] = json!(password);
+            assert_eq!(read(&other).unwrap()["shop"].password, expected);
+        }
         for host in ["localhost", "127.0.0.1", "::1"] {
             let mut local = fields();
             local["host"] = json!(host);
@@ -182,8 +210,10 @@ mod tests {
             (json!({"host": 7}), "a field of a wrong type"),
             (json!({"port": 70_000}), "a field of a wrong type"),
             (json!({"user": null}), "a field of a wrong type"),
-            (json!({"password": "geheim-4711"}), "`env:NAME` of a variable as `password`"),
-            (json!({"password": "secret:a"}), "`env:NAME` of a variable as `password`"),
+            (json!({"password": "geheim-4711"}), "must have `secret:djinn/data/NAME`, `iam` or"),
+            (json!({"password": "secret:djinn/run/openai"}), "does not begin with djinn/data/"),
+            (json!({"password": "secret:djinn/data/"}), "does not begin with djinn/data/"),
+            (json!({"password": "secret:djinn/data/a b"}), "does not begin with djinn/data/"),
             (json!({"password": "env:OTHER"}), "names the variable OTHER as `password`, which is"),
             (json!({"ca": "c.pem"}), "names connections/c.pem as `ca`, which is missing"),
             (json!({"ca": "b.pem"}), "names connections/b.pem as `ca`, which has no certificate"),

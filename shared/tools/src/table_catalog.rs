@@ -198,7 +198,7 @@ impl TableCatalog {
     ) -> Arc<ReadTable> {
         let described = match (&table.connection, &table.file.relation) {
             (Some(connection), Some(relation)) => {
-                self.database.describe(connection, relation, time_zone).await
+                self.database.describe(connection, relation, &user.tenant, time_zone).await
             }
             _ => Err(DatabaseError::Changed),
         };

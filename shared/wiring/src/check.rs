@@ -7,6 +7,7 @@ use std::sync::Arc;
 use djinn_aws::Aws;
 use djinn_outside::{WithheldReason, WithheldTool};
 use djinn_runtime::configuration::Variables;
+use djinn_runtime::port::database::DatabasePassword;
 use djinn_runtime::port::secret::NoSecrets;
 use djinn_runtime::port::text_folder::{FolderText, SERVERS, SERVERS_LOCK, list_texts};
 use djinn_settings::table::model::MODELS;
@@ -67,7 +68,7 @@ pub fn check_folder(
     }));
     let workflows = WorkflowFiles::default().read(&path, &texts, &reading.agents);
     let (_, in_prompts) = PromptFiles::default().read(&path, &texts);
-    let (connections, has_connections) = check_connections(&path, &texts, &mut problems);
+    let connections = check_connections(&path, &texts, &mut problems);
     let tables = TableFiles::default().read(&path, &texts, &connections);
     let in_files = reading.problems.into_iter().chain(in_prompts).chain(workflows.problems);
     let in_files = in_files.chain(tables.problems);
@@ -81,7 +82,10 @@ pub fn check_folder(
         }
     };
     let warnings = file_tools.withheld.iter().filter_map(|tool| warn_of_server(&path, tool));
-    let warnings = warnings.chain(has_connections.then(|| warn_of_connections(&path)));
+    let local = connections
+        .iter()
+        .filter(|(_, connection)| matches!(connection.password, DatabasePassword::Inline(_)));
+    let warnings = warnings.chain(local.map(|(name, _)| warn_of_connection(&path, name)));
     Ok(CheckedFolder {
         files: texts.iter().map(|text| text.name.clone()).collect(),
         manifest,
@@ -90,36 +94,30 @@ pub fn check_folder(
 }
 
 /// Reads the connections of the settings. The variables with passwords are not looked up.
-fn check_connections(
-    path: &str,
-    texts: &[FolderText],
-    problems: &mut Vec<String>,
-) -> (Connections, bool) {
+fn check_connections(path: &str, texts: &[FolderText], problems: &mut Vec<String>) -> Connections {
     // The check of the settings has their problems.
     let nothing: Variables = Arc::new(|_| None);
     let Ok(document) = parse_settings(path, texts, &nothing) else {
-        return (Connections::default(), false);
+        return Connections::default();
     };
     let var = |name: &str| match document.find_text(name) {
         None if !name.starts_with(PREFIX) => Some("set".to_owned()),
         text => text.map(str::to_owned),
     };
     match read_connections(&var, texts) {
-        Ok(connections) => {
-            let has_connections = !connections.is_empty();
-            (connections, has_connections)
-        }
+        Ok(connections) => connections,
         Err(error) => {
             problems.push(ConfigurationFolder::locate(&document, error.into()).to_string());
-            (Connections::default(), false)
+            Connections::default()
         }
     }
 }
 
-/// Returns the warning about connections, which functions on AWS do not have.
-fn warn_of_connections(folder: &str) -> String {
+/// Returns the warning about a password of a variable, which functions on AWS do not have.
+fn warn_of_connection(folder: &str, name: &str) -> String {
     format!(
-        "{folder}/{FILE_NAME}: `connections` reach databases with `cargo dev` only: on AWS, their tables cannot be read"
+        "{folder}/{FILE_NAME}: the connection `{name}` has `env:` as `password`, which is for `cargo dev`: on AWS, its \
+         tables cannot be read"
     )
 }
 

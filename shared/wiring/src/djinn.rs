@@ -157,6 +157,10 @@ impl Djinn {
         aws.gateway().map_or_else(|| Arc::clone(&self.outside), |gateway| Arc::new(gateway))
     }
 
+    fn make_database(&self, aws: &Aws) -> Arc<dyn Database> {
+        aws.database().map_or_else(|| Arc::clone(&self.database), |database| Arc::new(database))
+    }
+
     fn sandbox(&self) -> Arc<dyn Sandbox> {
         Arc::clone(&self.sandbox)
     }
@@ -195,7 +199,7 @@ impl Djinn {
             secrets: aws.secrets(),
             sandbox: aws.sandbox().map_or_else(|| self.sandbox(), |sandbox| Arc::new(sandbox)),
             outside: self.make_outside(aws),
-            tables: Arc::new(TableCatalog::new(Arc::clone(&self.database))),
+            tables: Arc::new(TableCatalog::new(self.make_database(aws))),
         }
     }
 }

@@ -6,7 +6,8 @@ use djinn_core::time_zone::TimeZone;
 use djinn_local::PostgresDatabase;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::database::{
-    Database as _, DatabaseConnection, DatabaseError, DatabaseQuery, DatabaseRows, DatabaseView,
+    Database, DatabaseConnection, DatabaseError, DatabasePassword, DatabaseQuery, DatabaseRows,
+    DatabaseView,
 };
 use djinn_runtime::port::secret::Secret;
 use serde_json::{Value, json};
@@ -47,24 +48,36 @@ fn values(rows: &DatabaseRows) -> Vec<Value> {
 #[ignore = "needs a PostgreSQL: cargo verify --only data"]
 async fn postgres_fulfils_the_contract_of_a_database() {
     let mut server = Server::start(ORDERS).await;
+    let wrong = DatabasePassword::Inline(Secret::new("wrong"));
+    let database = PostgresDatabase::default();
     let connection = server.connection();
-    rows_and_limits(&connection).await;
-    views_hide_columns_and_rows(&connection).await;
-    descriptions(&connection).await;
-    failures(&server, &connection).await;
+    fulfils_contract(&mut server, &database, &connection, &wrong).await;
+}
+
+/// Tests a database port over a server, which is stopped. `wrong` is another password than the connection's.
+pub(super) async fn fulfils_contract(
+    server: &mut Server,
+    database: &dyn Database,
+    connection: &DatabaseConnection,
+    wrong: &DatabasePassword,
+) {
+    rows_and_limits(database, connection).await;
+    views_hide_columns_and_rows(database, connection).await;
+    descriptions(database, connection).await;
+    failures(server, database, connection, wrong).await;
     server.stop();
-    let down = PostgresDatabase.query(&connection, &query("SELECT 1", Vec::new())).await;
+    let down = database.query(connection, &query("SELECT 1", Vec::new())).await;
     assert_eq!(down, Err(DatabaseError::Unavailable));
 }
 
-async fn rows_and_limits(connection: &DatabaseConnection) {
+async fn rows_and_limits(database: &dyn Database, connection: &DatabaseConnection) {
     let text = "SELECT 1 AS a, 12345678901234567890.10::numeric AS a, \
         timestamptz '2024-01-05T16:00:00Z' AS t, ARRAY[1] AS l, 0.5::float8 AS f, NULL::date AS d";
     let shanghai = DatabaseQuery {
         time_zone: TimeZone::parse("Asia/Shanghai").unwrap(),
         ..query(text, Vec::new())
     };
-    let rows = PostgresDatabase.query(connection, &shanghai).await.unwrap();
+    let rows = database.query(connection, &shanghai).await.unwrap();
     let columns = rows.columns.iter().map(|column| (column.name.as_str(), column.kind.as_str()));
     let expected = [
         ("a", "integer"),
@@ -75,22 +88,24 @@ async fn rows_and_limits(connection: &DatabaseConnection) {
         ("d", "date"),
     ];
     assert_eq!(columns.collect::<Vec<_>>(), expected);
+    let lines = "SELECT '[1,\n 2]'::json AS j";
+    let row = database.query(connection, &query(lines, Vec::new())).await.unwrap();
+    assert_eq!(row.rows, ["{\"j\":[1,  2]}"]);
     // All digits are kept, and a second column of the same name.
     let row = "{\"a\":1,\"a\":12345678901234567890.10,\"t\":\"2024-01-06T00:00:00+08:00\",\"l\":[1],\"f\":0.5,\"d\":null}";
     assert_eq!((rows.rows, rows.is_cut), (vec![row.to_owned()], false));
     let many = "SELECT n FROM generate_series(1, 1000) AS g(n)";
-    let rows = PostgresDatabase.query(connection, &query(many, Vec::new())).await.unwrap();
+    let rows = database.query(connection, &query(many, Vec::new())).await.unwrap();
     assert_eq!((rows.rows.len(), rows.is_cut), (100, true));
     let wide = "SELECT repeat('x', 4000) AS w FROM generate_series(1, 5) AS g(n)";
-    let rows = PostgresDatabase.query(connection, &query(wide, Vec::new())).await.unwrap();
+    let rows = database.query(connection, &query(wide, Vec::new())).await.unwrap();
     assert_eq!((rows.rows.len(), rows.is_cut), (2, true));
 }
 
-async fn views_hide_columns_and_rows(connection: &DatabaseConnection) {
+async fn views_hide_columns_and_rows(database: &dyn Database, connection: &DatabaseConnection) {
     let own = "owner = {user} AND {tenant} = 'local'";
-    let ask = async |text: &str| {
-        PostgresDatabase.query(connection, &query(text, vec![orders(Some(own))])).await
-    };
+    let ask =
+        async |text: &str| database.query(connection, &query(text, vec![orders(Some(own))])).await;
     let rows = ask("SELECT \"id\", \"region\" FROM \"orders\" ORDER BY \"id\"").await.unwrap();
     let expected = [json!({"id": 1, "region": "East"}), json!({"id": 2, "region": "West"})];
     assert_eq!(values(&rows), expected);
@@ -108,11 +123,12 @@ async fn views_hide_columns_and_rows(connection: &DatabaseConnection) {
     assert_eq!(failed, Err(DatabaseError::Query(sentence)));
 }
 
-async fn descriptions(connection: &DatabaseConnection) {
+async fn descriptions(database: &dyn Database, connection: &DatabaseConnection) {
     let zone = TimeZone::default();
+    let tenant = TenantId::new("local").unwrap();
     let relation =
         |name: &str| DatabaseRelation::Table { schema: "public".into(), name: name.into() };
-    let table = PostgresDatabase.describe(connection, &relation("orders"), zone).await.unwrap();
+    let table = database.describe(connection, &relation("orders"), &tenant, zone).await.unwrap();
     assert_eq!((table.rows, &table.keys), (3, &vec![vec!["id".to_owned()]]));
     let kinds = table.columns.iter().map(|column| (column.name.as_str(), column.kind.as_str()));
     let expected = [
@@ -131,18 +147,23 @@ async fn descriptions(connection: &DatabaseConnection) {
     );
     assert_eq!((column("owner").distinct, &column("owner").samples), (2, &vec!["you".to_owned()]));
     assert_eq!(column("Note").nulls, 1);
-    let items = PostgresDatabase.describe(connection, &relation("items"), zone).await.unwrap();
+    let items = database.describe(connection, &relation("items"), &tenant, zone).await.unwrap();
     assert_eq!(items.keys, [["order_id", "sku"]]);
     let view = DatabaseRelation::Query("SELECT region AS r FROM public.orders -- own".to_owned());
-    let view = PostgresDatabase.describe(connection, &view, zone).await.unwrap();
+    let view = database.describe(connection, &view, &tenant, zone).await.unwrap();
     assert_eq!(view.names, ["r"]);
     for missing in [relation("ordres"), DatabaseRelation::Query("SELECT * FROM orders".into())] {
-        let described = PostgresDatabase.describe(connection, &missing, zone).await;
+        let described = database.describe(connection, &missing, &tenant, zone).await;
         assert_eq!(described, Err(DatabaseError::Changed), "{missing:?}");
     }
 }
 
-async fn failures(server: &Server, connection: &DatabaseConnection) {
+async fn failures(
+    server: &Server,
+    database: &dyn Database,
+    connection: &DatabaseConnection,
+    wrong_password: &DatabasePassword,
+) {
     let other = TempDir::new().unwrap();
     let foreign = write_certificates(other.path());
     let wrong = |change: fn(&mut DatabaseConnection)| {
@@ -152,32 +173,32 @@ async fn failures(server: &Server, connection: &DatabaseConnection) {
     };
     let unavailable = DatabaseError::Unavailable;
     for (connection, expected) in [
-        (wrong(|it| it.password = Secret::new("wrong")), DatabaseError::Rejected),
+        (
+            DatabaseConnection { password: wrong_password.clone(), ..connection.clone() },
+            DatabaseError::Rejected,
+        ),
         (wrong(|it| it.user = "nobody".to_owned()), DatabaseError::Rejected),
         (wrong(|it| it.database = "nothing".to_owned()), unavailable.clone()),
         // The certificate is for another name, or of another authority.
         (wrong(|it| it.host = "127.0.0.1".to_owned()), unavailable.clone()),
-        (
-            DatabaseConnection { ca: Some(foreign.into()), ..connection.clone() },
-            unavailable.clone(),
-        ),
+        (DatabaseConnection { ca: Some(foreign), ..connection.clone() }, unavailable.clone()),
         (wrong(|it| it.ca = Some("nothing".into())), unavailable),
     ] {
-        let failed = PostgresDatabase.query(&connection, &query("SELECT 1", Vec::new())).await;
+        let failed = database.query(&connection, &query("SELECT 1", Vec::new())).await;
         assert_eq!(failed, Err(expected));
     }
     // A host of this machine may have no certificate.
     let plain = wrong(|it| it.ca = None);
-    assert!(PostgresDatabase.query(&plain, &query("SELECT 1 AS n", Vec::new())).await.is_ok());
+    assert!(database.query(&plain, &query("SELECT 1 AS n", Vec::new())).await.is_ok());
     let endless = "SELECT count(*) AS n FROM generate_series(1, 10000000000)";
     let slow = DatabaseQuery { timeout_ms: 50, ..query(endless, Vec::new()) };
-    assert_eq!(PostgresDatabase.query(connection, &slow).await, Err(DatabaseError::Timeout));
+    assert_eq!(database.query(connection, &slow).await, Err(DatabaseError::Timeout));
     let admin = server.admin().await;
     admin.batch_execute("ALTER TABLE orders RENAME region TO area").await.unwrap();
     let changed = query("SELECT \"id\" FROM \"orders\"", vec![orders(None)]);
-    assert_eq!(PostgresDatabase.query(connection, &changed).await, Err(DatabaseError::Changed));
+    assert_eq!(database.query(connection, &changed).await, Err(DatabaseError::Changed));
     admin.batch_execute("ALTER TABLE orders RENAME area TO region").await.unwrap();
     admin.batch_execute("REVOKE SELECT ON orders FROM reader").await.unwrap();
-    let denied = PostgresDatabase.query(connection, &changed).await;
+    let denied = database.query(connection, &changed).await;
     assert_eq!(denied, Err(DatabaseError::Unavailable));
 }

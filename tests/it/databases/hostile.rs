@@ -120,7 +120,7 @@ async fn without_the_check_no_statement_writes_and_the_accepted_ones_are_known()
     let mut accepted = Vec::new();
     for statement in &statements {
         let sent = query(statement, vec![view("orders"), view("客户")]);
-        if PostgresDatabase.query(&connection, &sent).await.is_ok() {
+        if PostgresDatabase::default().query(&connection, &sent).await.is_ok() {
             accepted.push(statement);
         }
     }

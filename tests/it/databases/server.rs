@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use djinn_runtime::port::database::DatabaseConnection;
+use djinn_runtime::port::database::{DatabaseConnection, DatabasePassword};
 use djinn_runtime::port::secret::Secret;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
@@ -95,8 +95,8 @@ impl Server {
             port: self.port,
             database: "postgres".to_owned(),
             user: "reader".to_owned(),
-            password: Secret::new(PASSWORD),
-            ca: Some(self.ca.as_str().into()),
+            password: DatabasePassword::Inline(Secret::new(PASSWORD)),
+            ca: Some(self.ca.clone()),
         }
     }
 

@@ -42,7 +42,7 @@ async fn start(scratch: &TempDir, folder: &TempDir, server: &Server) -> World {
         options.vars.push(("DJINN_TIME_ZONE", "Asia/Shanghai".to_owned()));
         options.vars.push(("SHOP_PASSWORD", PASSWORD.to_owned()));
         options.djinn =
-            Djinn::new().with_sandbox(sandbox).with_database(Arc::new(PostgresDatabase));
+            Djinn::new().with_sandbox(sandbox).with_database(Arc::new(PostgresDatabase::default()));
     });
     world.await
 }

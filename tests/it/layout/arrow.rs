@@ -8,8 +8,8 @@ use super::source::root;
 use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
-/// each function.
-const ARROWS: [(&str, &[&str]); 26] = [
+/// each function but `database`.
+const ARROWS: [(&str, &[&str]); 27] = [
     ("djinn-inflate", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
@@ -34,7 +34,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
             "djinn-text",
         ],
     ),
-    ("djinn-aws", &["djinn-core", "djinn-runtime", "djinn-settings"]),
+    ("djinn-aws", &["djinn-agents", "djinn-core", "djinn-runtime", "djinn-settings"]),
     ("djinn-postgres", &["djinn-agents", "djinn-core", "djinn-runtime"]),
     ("djinn-model", &["djinn-core", "djinn-runtime", "djinn-settings"]),
     (
@@ -82,6 +82,8 @@ const ARROWS: [(&str, &[&str]); 26] = [
             "djinn-wiring",
         ],
     ),
+    // The one function over the client of PostgreSQL, which would add to the start of the others.
+    ("database", &["djinn-aws", "djinn-postgres", "djinn-runtime"]),
     ("own-tool", &["djinn-tools", "djinn-wiring", "functions/*"]),
     ("djinn-scripted", &[]),
     (
@@ -205,7 +207,8 @@ fn metadata() -> Value {
 
 /// A crate as the arrows know it.
 fn known(name: &str, manifest: &str) -> String {
-    if manifest.contains("/functions/") { "functions/*".to_owned() } else { name.to_owned() }
+    let is_function = manifest.contains("/functions/") && name != "database";
+    if is_function { "functions/*".to_owned() } else { name.to_owned() }
 }
 
 fn wrong(metadata: &Value) -> Vec<String> {

@@ -76,6 +76,19 @@ pub(super) fn build_gateway() -> Result<()> {
     Ok(())
 }
 
+/// Runs `sam build` for the function for databases, which has a template of its own.
+pub(super) fn build_database() -> Result<()> {
+    let out = workspace::target_dir().join("sam-database");
+    let place = out.to_string_lossy();
+    let build = ["build", "--template", "infra/database/template.yaml", "--build-dir", &place];
+    process::run(&mut venv::ensure_venv()?.program_command("sam", &build)?)?;
+    let bootstrap = out.join("Database/bootstrap");
+    ensure!(is_for_arm64(&bootstrap)?, "{} is not a program for arm64", bootstrap.display());
+    let bytes = count_bytes(&out.join("Database"))?;
+    print_line(&format!("    Database: {:.1} MB unpacked", bytes as f64 / 1e6));
+    Ok(())
+}
+
 /// Returns the total size of a folder's files, in bytes.
 fn count_bytes(folder: &Path) -> Result<u64> {
     let unreadable = || format!("{} cannot be read", folder.display());

@@ -61,11 +61,12 @@ fn relation(name: &str) -> DatabaseRelation {
 }
 
 async fn describe(connection: &DatabaseConnection, files: &[SandboxFile]) -> Vec<QueryTable> {
+    let (database, tenant) = (PostgresDatabase::default(), TenantId::new("local").unwrap());
     let mut tables = Vec::new();
     for file in files {
         let name = file.name.as_str().trim_end_matches(".csv").to_owned();
         let described =
-            PostgresDatabase.describe(connection, &relation(&name), TimeZone::default()).await;
+            database.describe(connection, &relation(&name), &tenant, TimeZone::default()).await;
         let described = described.unwrap();
         let columns = described.columns.into_iter();
         let columns = columns.map(|column| QueryColumn { name: column.name, kind: column.kind });
@@ -113,7 +114,7 @@ pub(crate) async fn fetch(
 ) -> Vec<Vec<Value>> {
     let statement = result.statement.unwrap();
     let query = database_query(tables, &statement);
-    let rows = PostgresDatabase.query(connection, &query).await.unwrap();
+    let rows = PostgresDatabase::default().query(connection, &query).await.unwrap();
     let name = FileName::new("rows-1.jsonl").unwrap();
     let fetched = FetchedResult {
         number: 1,

@@ -157,7 +157,7 @@ pub(crate) async fn answer_over_postgres(
                 continue;
             };
             let query = database_query(tables, &statement);
-            match PostgresDatabase.query(connection, &query).await {
+            match PostgresDatabase::default().query(connection, &query).await {
                 Ok(rows) => {
                     assert!(rows.rows.is_empty(), "{}", result.sql);
                     empty += 1;

@@ -1,9 +1,11 @@
 //! Databases: descriptions of their tables, and rows of checked queries.
 
-use std::sync::Arc;
+pub mod wire;
 
 use djinn_agents::DatabaseRelation;
+use djinn_core::id::TenantId;
 use djinn_core::time_zone::TimeZone;
+use serde::{Deserialize, Serialize};
 
 use super::UserKey;
 use super::sandbox::table::{QueryColumn, TableColumn};
@@ -12,11 +14,12 @@ use super::tool::BoxFuture;
 
 /// The rights of a connection's user limit what anybody can read: grant `SELECT` on the offered tables alone.
 pub trait Database: Send + Sync {
-    /// Describes a table from the catalogue and its statistics, without reading its rows.
+    /// Describes a table for a caller of `tenant`, from the catalogue and its statistics, without reading its rows.
     fn describe<'a>(
         &'a self,
         connection: &'a DatabaseConnection,
         relation: &'a DatabaseRelation,
+        tenant: &'a TenantId,
         time_zone: TimeZone,
     ) -> BoxFuture<'a, Result<DatabaseTable, DatabaseError>>;
 
@@ -28,8 +31,20 @@ pub trait Database: Send + Sync {
     ) -> BoxFuture<'a, Result<DatabaseRows, DatabaseError>>;
 }
 
+/// The passwords of connections.
+pub trait DatabasePasswords: Send + Sync {
+    /// Returns the password for a new connection.
+    ///
+    /// # Errors
+    /// Returns [`DatabaseError::Unavailable`] if it cannot be read; the log has the reason.
+    fn read_password<'a>(
+        &'a self,
+        connection: &'a DatabaseConnection,
+    ) -> BoxFuture<'a, Result<Secret, DatabaseError>>;
+}
+
 /// The address of a database, and the user's login.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseConnection {
     /// The name of the host, which its certificate must have.
     pub host: String,
@@ -39,15 +54,29 @@ pub struct DatabaseConnection {
     pub database: String,
     /// The user.
     pub user: String,
-    /// The user's password.
-    pub password: Secret,
+    /// The user's password, or its place.
+    pub password: DatabasePassword,
     /// The certificates of the authorities that may sign the host's, in PEM. Without them, nothing is encrypted: only
     /// for a host of this machine.
-    pub ca: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+}
+
+/// The password of a connection, or its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DatabasePassword {
+    /// The password itself, which no request contains: a connection with it cannot be serialized.
+    #[serde(skip)]
+    Inline(Secret),
+    /// The name of a stored secret: the password, or a JSON object with the field `password`.
+    Stored(String),
+    /// A token of AWS IAM in place of a password.
+    Iam,
 }
 
 /// A table of a database.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseTable {
     /// An estimate of the number of rows; 0 if unknown.
     pub rows: u64,
@@ -60,7 +89,7 @@ pub struct DatabaseTable {
 }
 
 /// A table as the queries of a caller see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseView {
     /// The name in queries.
     pub name: String,
@@ -73,7 +102,7 @@ pub struct DatabaseView {
 }
 
 /// A checked query of a caller.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseQuery {
     /// The query, written from its checked tree.
     pub text: String,
@@ -92,7 +121,7 @@ pub struct DatabaseQuery {
 }
 
 /// The rows of a query.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseRows {
     /// The columns of the result.
     pub columns: Vec<QueryColumn>,
@@ -103,7 +132,8 @@ pub struct DatabaseRows {
 }
 
 /// A failed request to a database. No text has an address or a name of the connection.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum DatabaseError {
     /// The database cannot be reached, or its certificate is not valid; the log has the reason.
     #[error("the database cannot be reached")]
@@ -125,6 +155,27 @@ pub enum DatabaseError {
     Query(String),
 }
 
+/// The passwords that connections have themselves.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InlinePasswords;
+
+impl DatabasePasswords for InlinePasswords {
+    fn read_password<'a>(
+        &'a self,
+        connection: &'a DatabaseConnection,
+    ) -> BoxFuture<'a, Result<Secret, DatabaseError>> {
+        Box::pin(async {
+            match &connection.password {
+                DatabasePassword::Inline(password) => Ok(password.clone()),
+                DatabasePassword::Stored(_) | DatabasePassword::Iam => {
+                    tracing::warn!("no secret store is available for the password of a database");
+                    Err(DatabaseError::Unavailable)
+                }
+            }
+        })
+    }
+}
+
 /// A deployment without databases.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoDatabase;
@@ -134,6 +185,7 @@ impl Database for NoDatabase {
         &'a self,
         _: &'a DatabaseConnection,
         _: &'a DatabaseRelation,
+        _: &'a TenantId,
         _: TimeZone,
     ) -> BoxFuture<'a, Result<DatabaseTable, DatabaseError>> {
         Box::pin(async { Err(DatabaseError::Unavailable) })

@@ -35,6 +35,10 @@ settings_table! {
     GATEWAY_CALL = Setting::form("DJINN_GATEWAY_CALL", "the name or the ARN of a function")
         .with_stack_value();
 
+    /// The function for databases, deployed beside the stack; see docs/tables.md.
+    DATABASE = Setting::form("DJINN_DATABASE", "the name or the ARN of a function")
+        .with_stack_value();
+
     /// The EventBridge Scheduler group of the schedules that kick runs.
     SCHEDULE_GROUP = Setting::text("DJINN_SCHEDULE_GROUP").mark_required().with_stack_value();
 

@@ -15,9 +15,10 @@ settings_table! {
     OFFERED_AGENTS = Setting::form("DJINN_AGENTS__OFFERED", "names separated by commas, or `all`")
         .in_file("agents.offered");
 
-    /// The PostgreSQL databases that a table of the folder may name as its source, on a laptop only. Each has a name, and
-    /// the fields `host`, `port` (default 5432), `database`, `user`, `password` (`env:NAME`) and `ca`, the name of a
-    /// certificate authority's file in `connections/`. Only a host of this machine may have no `ca`.
+    /// The PostgreSQL databases that a table of the folder may name as its source. Each has a name, and the fields `host`,
+    /// `port` (default 5432), `database`, `user`, `password` (`secret:djinn/data/NAME`, `iam`, or `env:NAME` on a laptop)
+    /// and `ca`, the name of a certificate authority's file in `connections/`. Only a host of this machine may have no
+    /// `ca`.
     CONNECTIONS = Setting::json("DJINN_CONNECTIONS", "a JSON object of connections")
         .mark_secret().in_file("connections");
 

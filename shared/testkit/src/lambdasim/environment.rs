@@ -57,6 +57,8 @@ pub(crate) type ReplySender = mpsc::UnboundedSender<io::Result<Bytes>>;
 /// The work for an environment.
 pub(crate) struct InvocationWork {
     pub(crate) payload: Bytes,
+    /// The tenant, whose environments no other tenant shares.
+    pub(crate) tenant: Option<String>,
     pub(crate) reply: Option<ReplySender>,
 }
 
@@ -66,6 +68,7 @@ pub(crate) struct InvocationEvent {
     pub(crate) deadline_ms: i64,
     pub(crate) function: String,
     pub(crate) payload: Bytes,
+    pub(crate) tenant: Option<String>,
 }
 
 /// An environment, as used by the Runtime API.
@@ -166,6 +169,7 @@ impl Process {
             deadline_ms: started_ms.saturating_add(to_millis(function.timeout)),
             function: function.name.clone(),
             payload: work.payload.clone(),
+            tenant: work.tenant,
         };
         let current = CurrentInvocation {
             request: event.request.clone(),

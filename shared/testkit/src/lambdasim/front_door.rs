@@ -57,7 +57,7 @@ pub(crate) async fn handle_request(
         return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
     };
     let payload = build_event(&parts, &format!("/{path}"), text).to_string();
-    match deployment.invoke(&region, Bytes::from(payload)) {
+    match deployment.invoke(&region, Bytes::from(payload), None) {
         Some(pieces) => {
             build_response(pieces).await.unwrap_or_else(|| StatusCode::BAD_GATEWAY.into_response())
         }

@@ -36,8 +36,8 @@ pub(crate) type ResponsePieces = mpsc::UnboundedReceiver<io::Result<Bytes>>;
 pub(crate) struct DeployedFunction {
     function: Function,
     room: Arc<Semaphore>,
-    /// Idle processes; the last one used is the next, as on Lambda.
-    idle: Mutex<Vec<Process>>,
+    /// Idle processes with their tenants; the last one used is the next, as on Lambda.
+    idle: Mutex<Vec<(Option<String>, Process)>>,
 }
 
 impl DeployedFunction {
@@ -51,7 +51,7 @@ impl DeployedFunction {
         for _ in 0..self.function.copies {
             let deployment = Arc::clone(self);
             let own_region = Arc::clone(region);
-            let work = InvocationWork { payload: payload.clone(), reply: None };
+            let work = InvocationWork { payload: payload.clone(), tenant: None, reply: None };
             region.spawn_task(async move {
                 if let Ok(room) = Arc::clone(&deployment.room).acquire_owned().await {
                     deployment.run_work(&own_region, room, work).await;
@@ -65,12 +65,13 @@ impl DeployedFunction {
         self: &Arc<Self>,
         region: &Arc<LambdaRegion>,
         payload: Bytes,
+        tenant: Option<String>,
     ) -> Option<ResponsePieces> {
         let room = Arc::clone(&self.room).try_acquire_owned().ok()?;
         let (reply, pieces): (ReplySender, ResponsePieces) = mpsc::unbounded_channel();
         let deployment = Arc::clone(self);
         let own_region = Arc::clone(region);
-        let work = InvocationWork { payload, reply: Some(reply) };
+        let work = InvocationWork { payload, tenant, reply: Some(reply) };
         region.spawn_task(async move { deployment.run_work(&own_region, room, work).await });
         Some(pieces)
     }
@@ -83,15 +84,17 @@ impl DeployedFunction {
     ) {
         let idle = {
             let mut idle = lock(&self.idle);
-            idle.retain_mut(Process::is_alive);
-            idle.pop()
+            idle.retain_mut(|(_, process)| process.is_alive());
+            let place = idle.iter().rposition(|(tenant, _)| *tenant == work.tenant);
+            place.map(|place| idle.remove(place).1)
         };
+        let tenant = work.tenant.clone();
         let Some(mut process) = idle.or_else(|| Process::start(region, &self.function).ok()) else {
             return;
         };
         process.run(region, &self.function, work).await;
         if process.is_alive() {
-            lock(&self.idle).push(process);
+            lock(&self.idle).push((tenant, process));
         }
         drop(room);
     }

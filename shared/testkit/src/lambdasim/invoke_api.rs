@@ -25,7 +25,8 @@ pub(crate) async fn handle_invoke(
         deployment.invoke_later(&region, &payload);
         return StatusCode::ACCEPTED.into_response();
     }
-    let Some(pieces) = deployment.invoke(&region, payload) else {
+    let tenant = headers.get("x-amz-tenant-id").and_then(|tenant| tenant.to_str().ok());
+    let Some(pieces) = deployment.invoke(&region, payload, tenant.map(str::to_owned)) else {
         return error_response(StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsException");
     };
     match collect_pieces(pieces).await {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use futures::StreamExt as _;
 use tokio::sync::oneshot;
 
@@ -25,13 +25,14 @@ pub(crate) async fn next_invocation(
     let Some(Ok(())) = poll else { return GONE.into_response() };
     let Ok(event) = event.await else { return GONE.into_response() };
     let arn = format!("arn:aws:lambda:us-east-1:000000000000:function:{}", event.function);
-    let headers = [
+    let mut headers = vec![
         ("content-type", "application/json".to_owned()),
         ("lambda-runtime-aws-request-id", event.request),
         ("lambda-runtime-deadline-ms", event.deadline_ms.to_string()),
         ("lambda-runtime-invoked-function-arn", arn),
     ];
-    (headers, event.payload).into_response()
+    headers.extend(event.tenant.map(|tenant| ("lambda-runtime-aws-tenant-id", tenant)));
+    (AppendHeaders(headers), event.payload).into_response()
 }
 
 /// Forwards a response piece by piece, buffered or streaming; returns after the last piece.
