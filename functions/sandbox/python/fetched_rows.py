@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from query_chart import choose_chart
 from read_tables import show_value
-from run_queries import MAX_SHOWN_BYTES, choose_shown, describe_result, write_csv
+from run_queries import MAX_SHOWN_BYTES, choose_shown, describe_result, find_nearest, write_csv
 
 # The offset from UTC at the end of a time.
 _OFFSET = re.compile(r"[+-]\d\d(:\d\d)*$")
@@ -21,7 +21,8 @@ def show_fetched(results):
     """Returns `{"results"}` as `run_queries.run_queries` does.
 
     Each of `results` has `number`, `question`, `sql`, `filters`, `notes`, `facts`, `has_condition`, `is_cut`, `columns`
-    (`name` and `type`), and `file`, a file with a JSON object for each row.
+    (`name` and `type`), and `file`, a file with a JSON object for each row. A result without rows may have `reason`: the
+    `filter` without which the query has rows, its `column`, `wanted` values and `values` that exist, `min` and `max`.
     """
     shown_bytes = MAX_SHOWN_BYTES // max(1, len(results))
     return {"results": [_show_result(result, shown_bytes) for result in results]}
@@ -33,11 +34,18 @@ def _show_result(result, shown_bytes):
     with open(result["file"], encoding="utf-8") as file:
         values = [_read_row(line, kinds) for line in file.read().split("\n") if line]
     shown = choose_shown(values, shown_bytes)
-    notes = result["notes"] + ([{"code": "no_rows"}] if not values and result["has_condition"] else [])
+    notes = result["notes"] + ([_explain_no_rows(result)] if not values and result["has_condition"] else [])
     return {"question": result["question"], "sql": result["sql"], "columns": columns, "filters": result["filters"],
             "row_count": len(values), "is_cut": result["is_cut"], "shown": len(shown),
             "rows": json.dumps(shown, ensure_ascii=False), "notes": notes, "chart": choose_chart(columns, values),
             "file": write_csv(result["number"], columns, values)}
+
+
+def _explain_no_rows(result):
+    reason = result.get("reason") or {}
+    known = {key: reason[key] for key in ("filter", "column", "min", "max") if reason.get(key) not in (None, "")}
+    near = find_nearest(reason["wanted"], reason["values"]) if reason.get("values") else []
+    return {"code": "no_rows", **known, **({"near": near} if near else {})}
 
 
 def _read_row(line, kinds):

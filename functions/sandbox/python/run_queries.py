@@ -2,6 +2,7 @@
 
 import csv
 import difflib
+import itertools
 import json
 import threading
 import time
@@ -22,6 +23,8 @@ MAX_ROWS = 100_000
 _MAX_CSV = 20 * 1024 * 1024
 # Values of a column that are compared with the value of a filter, and named at most; columns that an error lists.
 _COMPARED_VALUES, _MAX_NEAR, _MAX_LISTED = 5_000, 5, 40
+# Conditions of a query over a database that are tried if it has no rows.
+_MAX_PROBES = 3
 
 
 def run_queries(tables, queries, accepted, seconds):
@@ -35,7 +38,9 @@ def run_queries(tables, queries, accepted, seconds):
     of `query_facts`), `filters`, `rows` (a text: a JSON array of arrays), `row_count`, `is_cut`, `shown`, `chart`,
     `notes`, and `file`, the name of a written CSV file. A note has `code`: `doubled_total`, `facts_unknown` or
     `no_rows`. A query over a database is checked, not run: its result has `statement` with `connection`, `text`,
-    `tables` and `facts` in place of rows, for `fetched_rows.show_fetched`.
+    `tables`, `facts` and `probes` in place of rows, for `fetched_rows.show_fetched`. A probe is a condition: `filter`,
+    `text` (the query without it) and, if it is simple, `table`, `column`, `wanted` (its values) and `values_text` (a
+    query for the values of the column, or for its `least` and `most`).
     """
     deadline = time.monotonic() + seconds
     in_files = [table for table in tables if table.get("parquet")]
@@ -92,7 +97,8 @@ class DatabaseChecker:
             return result | {"error": error.to_json()}
         filtered = checked.tree.find(exp.Where) is not None
         statement = {"connection": tables[0]["database"]["connection"], "text": checked.text, "tables": checked.tables,
-                     "facts": facts.columns or [], "has_condition": filtered}
+                     "facts": facts.columns or [], "has_condition": filtered,
+                     "probes": list(itertools.islice(_find_probes(checked.tree, facts, tables), _MAX_PROBES))}
         return result | {"filters": facts.filters, "notes": notes, "statement": statement}
 
     def _offer_tables(self, sql):
@@ -110,6 +116,51 @@ class DatabaseChecker:
         keys = self.tables[table.casefold()]["database"]["keys"]
         folded = {column.casefold() for column in columns}
         return any({column.casefold() for column in key} <= folded for key in keys)
+
+
+def _find_probes(tree, facts, tables):
+    """Yields the probes of a checked query, see `run_queries`. Their texts are checked as the query was."""
+    kinds = {(table["name"], column["name"]): column["type"] for table in tables for column in table["columns"]}
+    for part in _list_conditions(tree):
+        try:
+            text = check_postgres(_write_without(tree, part, "postgres"), tables).text
+        except SqlError:
+            continue
+        probe = {"filter": part.sql("postgres"), "text": text}
+        found = _find_filter(part, facts)
+        kind = found and kinds.get((found["table"], found["column"]))
+        if kind and kind != "boolean":
+            table, column = quote_name(found["table"]), quote_name(found["column"])
+            values = (f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL LIMIT {_COMPARED_VALUES}"
+                      if kind == "text" else f"SELECT min({column}) AS least, max({column}) AS most FROM {table}")
+            probe |= {"table": found["table"], "column": found["column"], "wanted": found["values"],
+                      "values_text": check_postgres(values, tables).text}
+        yield probe
+
+
+def _list_conditions(tree):
+    """Yields the conditions of a query that must all be true."""
+    for select in tree.find_all(exp.Select):
+        clause = select.args.get("where")
+        yield from split_conjuncts(clause.this) if clause else []
+
+
+def _write_without(tree, part, dialect):
+    """Returns a query as text, without one of its conditions."""
+    parent, key, index = part.parent, part.arg_key, part.index
+    parent.set(key, exp.true(), index)
+    try:
+        return tree.sql(dialect)
+    finally:
+        parent.set(key, part, index)
+
+
+def _find_filter(part, facts):
+    """Returns the fact of a condition, if it is simple."""
+    wanted = [literal.name for literal in part.find_all(exp.Literal)]
+    columns = {column.name.casefold() for column in part.find_all(exp.Column)}
+    return next((fact for fact in (facts.filters if facts else []) if fact["column"].casefold() in columns
+                 and set(fact["values"]) <= {*wanted, *(f"-{value}" for value in wanted)}), None)
 
 
 class QueryRunner:
@@ -186,32 +237,21 @@ class QueryRunner:
 
     def _explain_no_rows(self, tree, facts):
         """Returns a note with the filter without which the query has rows, and values that exist."""
-        for select in tree.find_all(exp.Select):
-            clause = select.args.get("where")
-            for part in split_conjuncts(clause.this) if clause else []:
-                if self._has_rows_without(tree, part):
-                    return [{"code": "no_rows", "filter": part.sql("duckdb"), **self._find_values(part, facts)}]
+        for part in _list_conditions(tree):
+            if self._has_rows_without(tree, part):
+                return [{"code": "no_rows", "filter": part.sql("duckdb"), **self._find_values(part, facts)}]
         return [{"code": "no_rows"}] if tree.find(exp.Where) else []
 
     def _has_rows_without(self, tree, part):
-        mark = exp.true()
-        place = part
-        parent, key, index = place.parent, place.arg_key, place.index
-        parent.set(key, mark, index)
         try:
-            _, rows = self.execute(f"SELECT 1 FROM (\n{tree.sql('duckdb')}\n) AS result LIMIT 1", 1)
+            _, rows = self.execute(f"SELECT 1 FROM (\n{_write_without(tree, part, 'duckdb')}\n) AS result LIMIT 1", 1)
         except (duckdb.Error, SqlError):
             return False
-        finally:
-            parent.set(key, place, index)
         return bool(rows)
 
     def _find_values(self, part, facts):
         """Returns the nearest values or the range of the column of a filter, if the filter is simple."""
-        wanted = [literal.name for literal in part.find_all(exp.Literal)]
-        columns = {column.name.casefold() for column in part.find_all(exp.Column)}
-        found = next((fact for fact in (facts.filters if facts else []) if fact["column"].casefold() in columns
-                      and set(fact["values"]) <= {*wanted, *(f"-{value}" for value in wanted)}), None)
+        found = _find_filter(part, facts)
         if found is None:
             return {}
         table, column = quote_name(found["table"]), quote_name(found["column"])
@@ -224,12 +264,12 @@ class QueryRunner:
                                    f"LIMIT {_COMPARED_VALUES}", _COMPARED_VALUES)
         except (duckdb.Error, SqlError):
             return about
-        return about | {"near": _nearest([value.strip("%") for value in found["values"]], [value for (value,) in rows])}
+        return about | {"near": find_nearest(found["values"], [value for (value,) in rows])}
 
 
-def _nearest(wanted, values):
-    """Returns the stored values that are most like the wanted ones."""
-    words = [word.casefold() for word in wanted]
+def find_nearest(wanted, values):
+    """Returns the stored values that are most like those of a condition."""
+    words = [word.strip("%").casefold() for word in wanted]
 
     def likeness(value):
         folded = value.casefold()

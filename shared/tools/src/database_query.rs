@@ -6,13 +6,14 @@ use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::database::{DatabaseError, DatabaseQuery, DatabaseRows, DatabaseView};
 use djinn_runtime::port::sandbox::table::{
-    CheckedStatement, FetchedResult, FileTable, QueryColumn, QueryError, QueryTable, QueryValue,
-    SqlResult, TableColumn,
+    CheckedStatement, ConditionProbe, EmptyReason, FetchedResult, FileTable, QueryColumn,
+    QueryError, QueryTable, QueryValue, SqlResult, TableColumn,
 };
 use djinn_runtime::port::sandbox::{
     JobContext, JobEnd, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
 };
 use djinn_text::near_miss::find_near_miss;
+use serde_json::Value;
 
 use crate::table_catalog::{CatalogTable, TableCatalog};
 
@@ -20,6 +21,13 @@ use crate::table_catalog::{CatalogTable, TableCatalog};
 const MAX_ROWS: usize = 100_000;
 /// Maximum size of the rows of a result, in bytes.
 const MAX_BYTES: usize = 20 * 1024 * 1024;
+
+/// Maximum values that are compared with those of a condition.
+const MAX_VALUES: usize = 5_000;
+/// Maximum size of these values, in bytes.
+const MAX_VALUE_BYTES: usize = 1024 * 1024;
+/// Maximum time of a query that explains an empty result, in milliseconds.
+const PROBE_TIMEOUT_MS: u32 = 1_500;
 /// Maximum columns in an error about an unknown one.
 const MAX_LISTED: usize = 40;
 
@@ -60,15 +68,18 @@ impl DatabaseQueries<'_> {
         let (mut fetched, mut files) = (Vec::new(), Vec::new());
         for (result, number) in value.results.iter_mut().zip(1..) {
             let Some(statement) = result.statement.take() else { continue };
-            match self.run_statement(&statement, timeout_ms).await {
+            let limits = (MAX_ROWS, MAX_BYTES, timeout_ms);
+            match self.run_text(&statement, &statement.text, limits).await {
                 Ok(rows) => {
+                    let reason = self.find_reason(&statement, &rows).await;
                     let name = FileName::new(format!("rows-{number}.jsonl"));
                     let name = name.map_err(|_| SandboxError::Unavailable(String::new()))?;
                     files.push(SandboxFile {
                         name: name.clone(),
                         content: rows.rows.join("\n").into_bytes(),
                     });
-                    fetched.push(to_fetched(number, result, statement, rows, name));
+                    let fetched_result = to_fetched(number, result, statement, rows, name);
+                    fetched.push(FetchedResult { reason, ..fetched_result });
                 }
                 Err(error) => result.error = Some(self.explain(&error, &statement).await),
             }
@@ -99,10 +110,12 @@ impl DatabaseQueries<'_> {
         Ok(())
     }
 
-    async fn run_statement(
+    /// Runs a checked text over the tables of a statement. The limits are rows, bytes and milliseconds.
+    async fn run_text(
         &self,
         statement: &CheckedStatement,
-        timeout_ms: u32,
+        text: &str,
+        (max_rows, max_bytes, timeout_ms): (usize, usize, u32),
     ) -> Result<DatabaseRows, DatabaseError> {
         let find_table = |name: &String| self.tables.iter().find(|table| table.name == *name);
         let views =
@@ -118,15 +131,73 @@ impl DatabaseQueries<'_> {
             return Err(DatabaseError::Changed);
         };
         let query = DatabaseQuery {
-            text: statement.text.clone(),
+            text: text.to_owned(),
             views,
             user: self.user.clone(),
             time_zone: self.time_zone,
-            max_rows: MAX_ROWS,
-            max_bytes: MAX_BYTES,
+            max_rows,
+            max_bytes,
             timeout_ms,
         };
         self.catalog.database().query(connection, &query).await
+    }
+
+    /// Finds the condition without which a query has rows, if it has none.
+    async fn find_reason(
+        &self,
+        statement: &CheckedStatement,
+        rows: &DatabaseRows,
+    ) -> Option<EmptyReason> {
+        if !rows.rows.is_empty() {
+            return None;
+        }
+        for probe in &statement.probes {
+            let limits = (1, MAX_VALUE_BYTES, PROBE_TIMEOUT_MS);
+            let rows = self.run_text(statement, &probe.text, limits).await;
+            if rows.is_ok_and(|rows| !rows.rows.is_empty() || rows.is_cut) {
+                return Some(self.read_values(statement, probe).await);
+            }
+        }
+        None
+    }
+
+    /// Adds the values that exist to a condition: those of the description, or else of a query with limits.
+    async fn read_values(
+        &self,
+        statement: &CheckedStatement,
+        probe: &ConditionProbe,
+    ) -> EmptyReason {
+        let ConditionProbe { filter, table, column, wanted, values_text, .. } = probe.clone();
+        let mut reason = EmptyReason { filter, column, wanted, ..EmptyReason::default() };
+        let described = self.tables.iter().find(|known| known.name == table);
+        let mut columns = described.iter().flat_map(|table| &table.description.columns);
+        if let Some(column) = columns.find(|column| column.name == reason.column) {
+            if column.kind != "text" {
+                reason.min = column.min.clone();
+                reason.max = column.max.clone();
+            } else if u64::try_from(column.samples.len())
+                .is_ok_and(|count| count >= column.distinct)
+            {
+                reason.values.clone_from(&column.samples);
+            }
+        }
+        let is_known = !reason.values.is_empty() || !reason.min.is_null();
+        if values_text.is_empty() || is_known {
+            return reason;
+        }
+        let limits = (MAX_VALUES, MAX_VALUE_BYTES, PROBE_TIMEOUT_MS);
+        let Ok(rows) = self.run_text(statement, &values_text, limits).await else { return reason };
+        for row in &rows.rows {
+            let fields: Value = serde_json::from_str(row).unwrap_or_default();
+            match fields.get(&reason.column) {
+                Some(value) => reason.values.extend(value.as_str().map(str::to_owned)),
+                None => {
+                    reason.min = fields.get("least").cloned().unwrap_or_default();
+                    reason.max = fields.get("most").cloned().unwrap_or_default();
+                }
+            }
+        }
+        reason
     }
 
     /// Returns the error for the model. A table that has changed is described again.
@@ -220,6 +291,7 @@ fn to_fetched(
         notes: result.notes.clone(),
         facts: statement.facts,
         has_condition: statement.has_condition,
+        reason: None,
         is_cut: rows.is_cut,
         columns: rows.columns,
         file,

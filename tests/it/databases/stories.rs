@@ -91,6 +91,10 @@ async fn database_answers_with_the_callers_rows_and_no_hidden_columns() {
         .then()
         .call("run_sql", queries("SELECT word FROM secret"))
         .then()
+        .call("run_sql", queries("SELECT id FROM orders WHERE amount > 1 AND region = 'Est'"))
+        .then()
+        .call("run_sql", queries("SELECT id FROM orders WHERE paid > '2030-01-01'"))
+        .then()
         .call("run_sql", queries(sql));
     let frames = ask(&world).await;
     for (turn, words) in [
@@ -100,7 +104,14 @@ async fn database_answers_with_the_callers_rows_and_no_hidden_columns() {
     ] {
         assert_says(&result(&frames, turn), words);
     }
-    let rows = &result(&frames, 4)["view"]["results"][0];
+    // The nearest values and the range are those of the caller's rows.
+    for (turn, words) in [(4, &["Est", "East", "West"][..]), (5, &["2024-01-05", "2024-01-06"][..])]
+    {
+        let notes = result(&frames, turn)["view"]["results"][0]["notes"].to_string();
+        assert!(words.iter().all(|word| notes.contains(word)), "{notes}");
+        assert!(!notes.contains("North"), "{notes}");
+    }
+    let rows = &result(&frames, 6)["view"]["results"][0];
     // In this time zone the day begins eight hours earlier than in UTC.
     let expected = json!([["East", 10, "2024-01-05"], ["West", 5, "2024-01-06"]]);
     assert_eq!((&rows["rows"], &rows["sql"]), (&expected, &json!(sql)), "{rows}");

@@ -124,6 +124,7 @@ pub(crate) async fn fetch(
         notes: result.notes,
         facts: statement.facts,
         has_condition: statement.has_condition,
+        reason: None,
         is_cut: rows.is_cut,
         columns: rows.columns,
         file: name.clone(),

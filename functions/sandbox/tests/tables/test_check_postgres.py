@@ -133,11 +133,11 @@ class Statements(unittest.TestCase):
             self.assertEqual(self.run_one(sql, tables)["error"]["code"], "two_sources")
         self.assertEqual(self.run_one("COPY orders TO '/tmp/x'", tables)["error"]["code"], "no_query")
 
-    def show(self, kinds, *lines):
+    def show(self, kinds, *lines, reason=None):
         Path("rows.jsonl").write_text("\n".join(lines), "utf-8")
         columns = [column(name, kind) for name, kind in kinds]
         result = {"number": 1, "question": "", "sql": "", "filters": [], "notes": [], "facts": [], "has_condition": True,
-                  "is_cut": False, "columns": columns, "file": "rows.jsonl"}
+                  "is_cut": False, "columns": columns, "file": "rows.jsonl", "reason": reason}
         return show_fetched([result])["results"][0]
 
     def test_rows_have_the_values_of_queries_over_files(self):
@@ -155,6 +155,29 @@ class Statements(unittest.TestCase):
     def test_no_rows_have_a_note(self):
         result = self.show([("n", "integer")])
         self.assertEqual((result["row_count"], result["notes"]), (0, [{"code": "no_rows"}]))
+        reason = {"filter": "\"b\" = 'Nord'", "column": "b", "wanted": ["Nord"], "values": ["East", "North", "West"]}
+        [note] = self.show([("n", "integer")], reason=reason)["notes"]
+        self.assertEqual((note["filter"], note["column"], note["near"][0]), (reason["filter"], "b", "North"))
+        range_of_days = {"filter": "d > '2030-01-01'", "column": "d", "wanted": ["2030-01-01"], "values": [],
+                         "min": "2024-01-01", "max": "2024-12-31"}
+        [note] = self.show([("n", "integer")], reason=range_of_days)["notes"]
+        self.assertEqual(note, {"code": "no_rows", "filter": "d > '2030-01-01'", "column": "d", "min": "2024-01-01",
+                                "max": "2024-12-31"})
+
+    def test_conditions_are_probes_that_passed_the_check(self):
+        sql = "SELECT count(*) FROM orders WHERE b = 'Nord' AND (a > 1 OR a < 0) AND d >= '2030-01-01' AND a <> 5"
+        probes = self.run_one(sql)["statement"]["probes"]
+        self.assertEqual([probe.get("column") for probe in probes], ["b", None, "d"])
+        self.assertEqual(probes[0]["wanted"], ["Nord"])
+        self.assertNotIn("Nord", probes[0]["text"])
+        self.assertEqual(probes[0]["values_text"],
+                         'SELECT DISTINCT "b" FROM "orders" WHERE "b" IS NOT NULL LIMIT 5000')
+        self.assertEqual(probes[2]["values_text"],
+                         'SELECT MIN("d") AS "least", MAX("d") AS "most" FROM "orders"')
+        for probe in probes:
+            for text in (probe["text"], probe.get("values_text", probe["text"])):
+                self.assertEqual(check_postgres(text, TABLES).text, text)
+        self.assertEqual(self.run_one("SELECT a FROM orders")["statement"]["probes"], [])
 
 
 if __name__ == "__main__":

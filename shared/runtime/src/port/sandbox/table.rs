@@ -204,6 +204,43 @@ pub struct CheckedStatement {
     pub facts: Vec<Value>,
     /// True if the query has conditions.
     pub has_condition: bool,
+    /// The first conditions, for a query that has no rows.
+    pub probes: Vec<ConditionProbe>,
+}
+
+/// A condition of a query for a database. Its texts passed the check too.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ConditionProbe {
+    /// The condition.
+    pub filter: String,
+    /// The query without the condition.
+    pub text: String,
+    /// The table of the column; empty unless the condition is simple.
+    pub table: String,
+    /// The column of a simple condition.
+    pub column: String,
+    /// The values of a simple condition.
+    pub wanted: Vec<String>,
+    /// A query for the column's values, or for its `least` and `most`; may be empty.
+    pub values_text: String,
+}
+
+/// The condition without which a query has rows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EmptyReason {
+    /// The condition.
+    pub filter: String,
+    /// The column of a simple condition.
+    pub column: String,
+    /// The values of a simple condition.
+    pub wanted: Vec<String>,
+    /// Values of the column that exist.
+    pub values: Vec<String>,
+    /// The least value of the column.
+    pub min: Value,
+    /// The greatest value of the column.
+    pub max: Value,
 }
 
 /// The rows of a database that become a result.
@@ -223,6 +260,9 @@ pub struct FetchedResult {
     pub facts: Vec<Value>,
     /// As [`CheckedStatement::has_condition`].
     pub has_condition: bool,
+    /// The reason for no rows, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<EmptyReason>,
     /// True if there are more rows.
     pub is_cut: bool,
     /// The columns.
