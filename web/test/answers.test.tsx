@@ -6,6 +6,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { EMPTY_TURN } from "../src/store/turns";
 import type { SessionFile, Turn } from "../src/store/types";
 import { NO_SURROUNDINGS, SurroundingsContext } from "../src/view/markdown/context";
+import { readBytes } from "../src/view/files/content";
 import { MOST_ROWS, parseCsv } from "../src/view/files/csv";
 import { Box } from "../src/view/input/Box";
 import { Markdown } from "../src/view/markdown/Markdown";
@@ -180,4 +181,24 @@ test.each([
 test("a long CSV ends after the most rows, and nothing behind them is read", () => {
   const table = parseCsv(`${"a,b\n".repeat(MOST_ROWS + 50_000)}`);
   expect([table.rows.length, table.isCut]).toEqual([MOST_ROWS, true]);
+});
+
+test("a CSV of 200 MB with long rows is read to its last shown row, and no further", async () => {
+  const block = new TextEncoder().encode(`${"x".repeat(298)},1\n`.repeat(1_000));
+  let sent = 0;
+  const body = (): ReadableStream =>
+    new ReadableStream({
+      pull(controller) {
+        if (sent >= 200_000_000) return controller.close();
+        sent += block.length;
+        controller.enqueue(block);
+      },
+    });
+  vi.stubGlobal("fetch", () => Promise.resolve(new Response(body())));
+  const content = await readBytes("/table.csv", 100_000_000, new AbortController().signal, MOST_ROWS);
+  vi.unstubAllGlobals();
+  if (content.state !== "ready") throw new Error(content.state);
+  const table = parseCsv(new TextDecoder().decode(content.bytes));
+  expect([table.rows.length, table.isCut, content.isCut]).toEqual([MOST_ROWS, true, false]);
+  expect(sent).toBeLessThan(32_000_000);
 });

@@ -30,6 +30,9 @@ class Device {
   isAway = false;
   /** The ids of the questions that reached the server. */
   readonly asked: string[] = [];
+  signIn = "key";
+  /** How the server's clock differs. */
+  clockOffset = 0;
 
   open(user: string): Tab {
     const tab = new Tab(this, user);
@@ -58,7 +61,9 @@ class Tab {
       {
         fetch: async (path: string, { method, body, signal }: RequestInit) => {
           if (device.isAway) throw new Error("no network");
-          return method === "POST" ? this.#accept(path, String(body), signal) : this.#answer(path);
+          const response = method === "POST" ? this.#accept(path, String(body), signal) : this.#answer(path);
+          response.headers.set("date", new Date(this.time + device.clockOffset).toUTCString());
+          return response;
         },
         now: () => this.time,
         random: () => 0.5,
@@ -70,7 +75,7 @@ class Tab {
         },
         isHidden: () => this.isHidden,
         isOnline: () => true,
-        tab: shelfOf(new Map([["key", `djinn_${user}`]])),
+        tab: shelfOf(new Map(user === "" ? [] : [["key", `djinn_${user}`]])),
         device: shelfOf(device.values, (name, value) => {
           for (const other of device.tabs) if (other !== this) other.onValue(name, value);
         }),
@@ -103,7 +108,7 @@ class Tab {
 
   #answer(path: string): Response {
     this.requests.push(path.split("?")[0] ?? "");
-    if (path === "/web/config") return Response.json({ sign_in: "key", language: "en", version: "", max_body_bytes: 1 });
+    if (path === "/web/config") return Response.json({ sign_in: this.#device.signIn, language: "en", version: "", max_body_bytes: 1 });
     if (path.startsWith("/modes")) return Response.json({ modes: [] });
     if (path.startsWith("/runs")) return Response.json({ runs: [] });
     const session = (name: string, index: number) => ({ session: name, title: name, started_at_ms: 1, last_active_at_ms: index });
@@ -226,4 +231,33 @@ test("a question that was rejected is back in the box when the next one is asked
   expect(tab.turns).toEqual(["Too long unsent"]);
   await tab.ask("Which tea?");
   expect([tab.turns, tab.draft]).toEqual([["Which tea? running"], "Too long"]);
+});
+
+test.each([
+  ["an hour behind", 3_600_000, 3_600_000],
+  ["right but for the time of a request", 900, 0],
+])("a device whose clock is %s counts by the server's clock", async (_name, clockOffset, expected) => {
+  const device = new Device();
+  device.clockOffset = clockOffset;
+  const tab = device.open("anna");
+  await settled();
+  expect(Math.abs(tab.store.getState().clockOffsetMs - expected)).toBeLessThan(1_000);
+});
+
+test("a key is kept on the device only if its user says so, and a page behind `iam` explains that it cannot sign in", async () => {
+  const device = new Device();
+  const tab = device.open("anna");
+  await settled();
+  tab.store.actions.signInWithKey("djinn_tab", false);
+  await settled();
+  expect([...device.values.values()].join()).not.toContain("djinn_tab");
+  tab.store.actions.signInWithKey("djinn_device", true);
+  await settled();
+  expect(device.values.get("key")).toBe("djinn_device");
+  tab.store.actions.signOut();
+  expect(device.values.has("key")).toBe(false);
+  device.signIn = "iam";
+  const other = device.open("");
+  await settled();
+  expect(other.store.getState().signIn).toEqual({ state: "unsupported", kind: "iam" });
 });

@@ -9,6 +9,7 @@ import { Dialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import parts from "../parts/parts.module.css";
 import { useContent } from "./content";
+import { MOST_ROWS } from "./csv";
 import { Csv } from "./Csv";
 import { HtmlFrame } from "./HtmlFrame";
 import { kindOfFile, languageOf } from "./kinds";
@@ -17,8 +18,8 @@ import { Workbook } from "./Workbook";
 
 /** The most bytes of a text that are read. */
 const MOST_TEXT = 2_000_000;
-/** The most bytes of a table that are read. */
-const MOST_TABLE = 24_000_000;
+/** The most bytes of a table that are read; most tables reach their last row long before. */
+const MOST_TABLE = 100_000_000;
 
 /** A file in view. */
 export function Viewer({ file, onClose }: { file: SessionFile; onClose: () => void }): ReactNode {
@@ -66,7 +67,8 @@ function TextFile({ file }: { file: SessionFile }): ReactNode {
   const [isSource, setIsSource] = useState(false);
   // The preview of HTML is changed for browsers; the preview page needs the file itself.
   const limit = kind === "csv" ? MOST_TABLE : MOST_TEXT;
-  const content = useContent(kind === "html" ? file.download_url : file.preview_url, limit);
+  const lines = kind === "csv" ? MOST_ROWS : undefined;
+  const content = useContent(kind === "html" ? file.download_url : file.preview_url, limit, lines);
   if (content.state === "loading") return <p className={styles.state}>{words.files.loading}</p>;
   if (content.state === "failed") return <p className={styles.state}>{words.files.failed}</p>;
   const { text } = content;
@@ -100,7 +102,7 @@ function TextFile({ file }: { file: SessionFile }): ReactNode {
             ) : kind === "code" ? (
               <Code text={text} language={languageOf(file.name)} isDone />
             ) : (
-              <PlainText text={text} />
+              <PlainText text={kind === "csv" ? text.slice(0, MOST_TEXT) : text} />
             )}
           </div>
         </div>
