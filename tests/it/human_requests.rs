@@ -418,3 +418,29 @@ async fn a_run_uses_up_no_wall_time_while_it_waits_for_people() {
     assert!(paused >= 3, "{end}");
     assert_eq!(spent().await, took - paused);
 }
+
+#[tokio::test]
+async fn a_request_says_what_happens_at_its_timeout() {
+    let world = World::start().await;
+    let write =
+        json!({"command": "upload", "filename": "a.md", "description": "a", "content": "x"});
+    for (nth, (timeout, action)) in [
+        (json!({"enabled": true}), json!("skip")),
+        (json!({"enabled": true, "on_timeout": "stop"}), json!("stop")),
+        (json!({"enabled": true, "on_timeout": "stop", "timeout": 0}), Value::Null),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let question = format!("Note {nth}?");
+        world.model.on(&question).say("I write.").call("file_tool", write.clone());
+        let body = json!({
+            "question": question, "session_id": format!("s{nth}"), "request_id": "r1",
+            "human_requests": timeout,
+        });
+        let request = world.request(reqwest::Method::POST, "/runs").json(&body);
+        let stream = world.ask_with(request).await;
+        let (run, _) = (stream.run(), stream.rest().await);
+        assert_eq!(world.open_requests(&run).await[0]["on_timeout"], action, "{timeout}");
+    }
+}

@@ -196,6 +196,8 @@ async fn sessions_are_listed_by_their_newest_question_and_may_be_renamed() {
     let all = world.get("/sessions").await.json();
     assert_eq!(each(&all["sessions"], "session"), ["a", "c", "b"]);
     assert_eq!(all["sessions"][0]["title"], "Done, a r1?");
+    assert_eq!(all["sessions"][0]["newest_question"], "Done, a r2?");
+    assert_eq!(all["shared"], json!([]));
     let times = |at: usize, name: &str| all["sessions"][at][name].as_i64().unwrap();
     assert!(times(0, "last_active_at_ms") >= times(1, "last_active_at_ms"));
     assert!(times(0, "started_at_ms") <= times(2, "started_at_ms"));
@@ -203,6 +205,7 @@ async fn sessions_are_listed_by_their_newest_question_and_may_be_renamed() {
     assert_eq!(each(&page["sessions"], "session"), ["a", "c"]);
     let next = page["next"].as_str().unwrap();
     let page = world.get(&format!("/sessions?limit=2&cursor={next}")).await.json();
+    assert!(page.get("shared").is_none(), "{page}");
     assert_eq!(
         (each(&page["sessions"], "session"), &page["next"]),
         (vec!["b".to_owned()], &json!(null))

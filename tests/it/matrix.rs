@@ -186,18 +186,19 @@ fn told(answer: &Answer, id: &str, foreign: &[String]) -> (u16, Vec<(String, Str
 
 #[tokio::test]
 async fn what_is_another_tenants_is_answered_as_what_does_not_exist() {
-    let (list, keys) = keyed([("acme", "anna"), ("evil", "anna")]);
-    nothing_crosses(&Users::start(let_in(list), keys, When::AtWork, TENANT).await).await;
+    let (list, [anna, mallory, _]) = keyed([("acme", "anna"), ("evil", "anna"), ("acme", "carol")]);
+    let users = Users::start(let_in(list), [anna, mallory], When::AtWork, TENANT).await;
+    nothing_crosses(&users).await;
 }
 
 #[tokio::test]
 async fn what_is_another_users_of_the_same_tenant_is_answered_as_what_does_not_exist() {
     for when in [When::AtWork, When::Ended] {
-        let (list, keys) = keyed([("acme", "anna"), ("acme", "bob")]);
+        let (list, [hers, his, _]) = keyed(["anna", "bob", "carol"].map(|user| ("acme", user)));
         let anna = &sha256_hex(b"anna")[..32];
         let places = [format!("/{anna}/"), format!("/acme:{anna}:")];
         let places = places.each_ref().map(String::as_str);
-        nothing_crosses(&Users::start(let_in(list), keys, when, &places).await).await;
+        nothing_crosses(&Users::start(let_in(list), [hers, his], when, &places).await).await;
     }
 }
 

@@ -95,8 +95,10 @@ async fn who_may_read_sees_the_session_by_its_handle_until_the_share_ends() {
     assert_eq!(hers["shares"][0]["with"], json!({"user": "bob"}));
     assert_eq!(hers["shares"][0]["write"], json!(false));
 
-    let session = office.bob.get(&format!("/sessions/{handle}")).await.json();
+    let mut session = office.bob.get(&format!("/sessions/{handle}")).await.json();
     assert_eq!((&session["session"], &session["write"]), (&json!(handle), &json!(false)));
+    assert_eq!(session.as_object_mut().unwrap().remove("owner"), Some(json!("anna")));
+    assert!(hers.get("owner").is_none(), "{hers}");
     assert_eq!(session["turns"][0]["answer"], "The canary.");
     assert!(session.get("shares").is_none() && !session.to_string().contains("anna"), "{session}");
     let link = session["files"][0]["download_url"].as_str().unwrap();
@@ -113,10 +115,23 @@ async fn who_may_read_sees_the_session_by_its_handle_until_the_share_ends() {
     assert_eq!(files["totalSize"], 1, "{files}");
     let preview = format!("/v1/file_tool/preview/{handle}/notes.md");
     assert_eq!(office.bob.get(&preview).await.status, 302);
-    // It is in no list of Bob's, and her label is his own session's.
+    // It is in no list of what is Bob's own, and her label is his own session's.
     for path in ["/sessions", "/runs"] {
         let mine = office.bob.get(path).await.json();
         assert_eq!(mine[path.trim_start_matches('/')], json!([]), "{path}");
+    }
+    let shared = office.bob.get("/sessions").await.json()["shared"][0].clone();
+    for (field, value) in [
+        ("session", json!(handle)),
+        ("owner", json!("anna")),
+        ("title", json!("Who sings?")),
+        ("newest_question", json!("Who sings?")),
+        ("write", json!(false)),
+    ] {
+        assert_eq!(shared[field], value, "{shared}");
+    }
+    for other in [&office.anna, &office.carl, &office.mallory] {
+        assert_eq!(other.get("/sessions").await.json()["shared"], json!([]));
     }
     assert_eq!(office.bob.get("/sessions/s1").await.status, 404);
 
@@ -138,6 +153,44 @@ async fn who_may_read_sees_the_session_by_its_handle_until_the_share_ends() {
     );
     for path in [format!("/sessions/{handle}"), preview, format!("/runs/{run}")] {
         assert_eq!(office.bob.get(&path).await.status, 404, "{path}");
+    }
+    assert_eq!(office.anna.get("/sessions/s1").await.json()["shares"], json!([]));
+    assert_eq!(office.bob.get("/sessions").await.json()["shared"], json!([]));
+}
+
+#[tokio::test]
+async fn a_guests_list_has_each_session_once_and_none_that_is_shared_with_all_or_deleted() {
+    let office = Office::open().await;
+    office.first().await;
+    office.share(json!("tenant"), true).await;
+    let shared = async || office.bob.get("/sessions").await.json()["shared"].clone();
+    assert_eq!(shared().await, json!([]));
+    for write in [false, true] {
+        office.share(json!("bob"), write).await;
+    }
+    assert_eq!(shared().await.as_array().unwrap().len(), 1);
+    assert_eq!(office.anna.delete("/sessions/s1").await.status, 204);
+    assert_eq!(shared().await, json!([]));
+}
+
+#[tokio::test]
+async fn with_keys_a_session_is_shared_with_users_of_the_tenant_only() {
+    let office = Office::open().await;
+    office.first().await;
+    let said = async |with: Value| {
+        let answer = office.anna.post("/sessions/s1/share", &json!({"with": with})).await;
+        assert_eq!((answer.status, &answer.json()["field"]), (400, &json!("with")), "{with}");
+        answer.json()["message"].as_str().unwrap().to_owned()
+    };
+    for name in [json!("Bob"), json!({"user": "bobb"})] {
+        let sentence = said(name).await;
+        assert!(sentence.contains("did you mean `bob`?"), "{sentence}");
+    }
+    // Names of another tenant are unknown, and never suggested; nor is the owner's own.
+    for name in ["mallory", "malory", "ana", "zoe"] {
+        let sentence = said(json!(name)).await;
+        assert!(sentence.contains("must name a user who has a key"), "{sentence}");
+        assert!(!sentence.contains("did you mean"), "{sentence}");
     }
     assert_eq!(office.anna.get("/sessions/s1").await.json()["shares"], json!([]));
 }

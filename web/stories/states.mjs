@@ -256,8 +256,8 @@ export const STATES = {
     await card(page, "write a file").getByText(/bob/).waitFor();
   },
   async sharing({ page, model, variables, after }) {
-    const { key, entry } = System.createKey();
-    const system = await System.start({ ...variables, DJINN_AUTH: "key", DJINN_API_KEYS: JSON.stringify([entry]) });
+    const [{ key, entry }, bob] = [System.createKey(), System.createKey("bob")];
+    const system = await System.start({ ...variables, DJINN_AUTH: "key", DJINN_API_KEYS: JSON.stringify([entry, bob.entry]) });
     after(() => system.close());
     model.on("To be shared", "For all to see.");
     await page.goto(system.url);

@@ -51,10 +51,6 @@ class Story {
       },
       isHidden: () => this.isHidden,
       newId: () => `id${(this.#ids += 1)}`,
-      device: {
-        read: (name: string) => device.get(name) ?? null,
-        write: (name: string, value: string | null) => void (value === null ? device.delete(name) : device.set(name, value)),
-      },
       beforePaint: (action: () => void) => void this.paints.push(action),
     } as unknown as Browser;
     const server = new Server(async (path, { body }) => {
@@ -67,6 +63,11 @@ class Story {
     this.routes = new Routes(server);
     this.open = new OpenConversation("s", {
       browser,
+      shelf: {
+        read: (name) => device.get(name) ?? null,
+        write: (name, value) => void (value === null ? device.delete(name) : device.set(name, value)),
+        forget: () => undefined,
+      },
       routes: this.routes,
       show: (loaded) => void (loaded.state === "ready" && this.shown.push(loaded.value)),
       clock: () => this.time,
@@ -117,8 +118,8 @@ class Story {
 }
 
 /** A conversation whose run is at work, and a stream that the test continues. */
-async function working(): Promise<{ story: Story; add: (text: string) => Promise<void> }> {
-  const story = new Story();
+async function working(values?: Map<string, string>): Promise<{ story: Story; add: (text: string) => Promise<void> }> {
+  const story = new Story(values);
   story.answer("/sessions/s", session([{ ...turn("run_1", "running"), own: true }]));
   const stream = story.stream("run_1", started("run_1"));
   await story.open.load();
@@ -356,4 +357,23 @@ test("details and older questions are read once, when they are asked for", async
   expect(story.state.turns.map(({ run }) => run)).toEqual(["run_0", "run_1", "run_2"]);
   expect(story.state.hasOlderTurns).toBe(false);
   stream().close();
+});
+
+test.each([
+  ["is sent again if its run is still at work", "running", 2, []],
+  ["is in the box if its run has ended", "finished", 1, ["And gas prices?"]],
+])("a message that a reload interrupted %s", async (_, status, posts, returned) => {
+  const values = new Map<string, string>();
+  const { story: before } = await working(values);
+  await sendMessage(before.routes, before.open, "m1", "And gas prices?");
+  const after = new Story(values);
+  after.answer("/sessions/s", session([{ ...turn("run_1", status), own: true }]));
+  after.answer("/runs/run_1/messages", {});
+  after.stream("run_1", started("run_1"));
+  await after.open.load();
+  await settled();
+  const sent = [...before.requests, ...after.requests].filter((path) => path === "/runs/run_1/messages");
+  expect([sent.length, after.returned]).toEqual([posts, returned]);
+  // It is kept no longer than needed.
+  expect([...values.keys()].filter((name) => name.startsWith("messages:"))).toEqual([]);
 });

@@ -4,6 +4,7 @@
 import { act } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Box } from "../src/view/input/Box";
+import { addFacts } from "../src/store/request_facts";
 import { RequestSlot } from "../src/view/requests/Slot";
 import { Tray } from "../src/view/requests/Tray";
 import { emptyConversation } from "../src/store/turns";
@@ -374,6 +375,8 @@ test("interrupted calls and models are tried again", async () => {
   await ofModel.press("Try again");
   await ofModel.press("Finish now");
   await ofModel.press("Stop the run");
+  expect(ofModel.calls.at(-1)).not.toEqual(["stop"]);
+  await ofModel.press("Stop it now?");
   expect(ofModel.calls).toEqual([
     ["respond", "t1.interrupt", { kind: "confirm" }],
     ["respond", "t1.interrupt", { kind: "skip" }],
@@ -561,11 +564,14 @@ test("a changed argument is shown, though the title tells its original value", a
 });
 
 test.each([
-  ["a request of this page's own question is skipped", true, "Skipped in 5:00 if you do not answer"],
-  ["what follows for another client is not known", false, "5:00 left to answer"],
-])("the end of the time: %s", async (_, skipsUnanswered, expected) => {
-  const run = runOf(asking({ ...call, tool: "look", arguments: {}, expires_at_ms: Date.now() + 300_000 }));
-  const page = new TestPage({ turns: [{ ...turnWith(run), skipsUnanswered }] });
+  ["skip", "Skipped in 5:00 if you do not answer"],
+  ["confirm", "Allowed in 5:00 if you do not answer"],
+  ["stop", "The run stops in 5:00 if you do not answer"],
+  [null, "5:00 left to answer"],
+] as const)("the end of the time, with %s", async (on_timeout, expected) => {
+  const asked = runOf(asking({ ...call, tool: "look", arguments: {}, expires_at_ms: Date.now() + 300_000 }));
+  const run = addFacts(asked, new Map([["t1.c1", { schema: null, on_timeout }]]));
+  const page = new TestPage({ turns: [turnWith(run)] });
   opened.push(page);
   await page.show(<RequestSlot run={run} request="t1.c1" />);
   expect(page.text).toContain(expected);

@@ -50,11 +50,13 @@ class Tab {
   onNetwork: () => void = () => undefined;
   readonly store;
   readonly #device: Device;
-  readonly #user: string;
+  /** The holder of this tab's key. */
+  user: string;
+  hasNetwork = true;
 
   constructor(device: Device, user: string) {
     this.#device = device;
-    this.#user = user;
+    this.user = user;
     let ids = 0;
     let address = "/";
     this.store = createStore(
@@ -74,8 +76,9 @@ class Tab {
           return () => void (this.timers = this.timers.filter((other) => other !== timer));
         },
         isHidden: () => this.isHidden,
-        isOnline: () => true,
-        tab: shelfOf(new Map(user === "" ? [] : [["key", `djinn_${user}`]])),
+        isOnline: () => this.hasNetwork,
+        // As after a reload: the tab knows its key and its user.
+        tab: shelfOf(new Map(user === "" ? [] : [["key", `djinn_${user}`], ["user", user]])),
         device: shelfOf(device.values, (name, value) => {
           for (const other of device.tabs) if (other !== this) other.onValue(name, value);
         }),
@@ -111,8 +114,15 @@ class Tab {
     if (path === "/web/config") return Response.json({ sign_in: this.#device.signIn, language: "en", version: "", max_body_bytes: 1 });
     if (path.startsWith("/modes")) return Response.json({ modes: [] });
     if (path.startsWith("/runs")) return Response.json({ runs: [] });
-    const session = (name: string, index: number) => ({ session: name, title: name, started_at_ms: 1, last_active_at_ms: index });
-    return Response.json({ user: this.#user, sessions: this.#device.sessions.map(session), next: null });
+    const session = (name: string, index: number) => ({
+      session: name,
+      title: name,
+      newest_question: `about ${name}?`,
+      started_at_ms: 1,
+      last_active_at_ms: index,
+    });
+    const shared = [{ ...session("shr_1", 0), title: "Metals", owner: "carl", write: true }];
+    return Response.json({ user: this.user, sessions: this.#device.sessions.map(session), shared, next: null });
   }
 
   async pass(ms: number): Promise<void> {
@@ -123,8 +133,12 @@ class Tab {
     await settled();
   }
 
+  get #own() {
+    return this.store.getState().conversations.items.filter(({ owner }) => owner === null);
+  }
+
   get marks(): readonly (string | null)[] {
-    return this.store.getState().conversations.items.map(({ title, mark }) => `${title} ${mark ?? ""}`.trim());
+    return this.#own.map(({ title, mark }) => `${title} ${mark ?? ""}`.trim());
   }
 
   get turns(): readonly string[] {
@@ -144,7 +158,7 @@ class Tab {
   }
 
   get titles(): readonly string[] {
-    return this.store.getState().conversations.items.map(({ title }) => title);
+    return this.#own.map(({ title }) => title);
   }
 }
 
@@ -260,4 +274,56 @@ test("a key is kept on the device only if its user says so, and a page behind `i
   const other = device.open("");
   await settled();
   expect(other.store.getState().signIn).toEqual({ state: "unsupported", kind: "iam" });
+});
+
+test("the list has what others share, and a search finds words of the newest question", async () => {
+  const device = new Device();
+  device.sessions = ["gold", "tin"];
+  const { store } = device.open("anna");
+  await settled();
+  const found = (): readonly string[] => store.getState().conversations.items.map(({ session }) => session);
+  expect(found()).toEqual(["gold", "tin", "shr_1"]);
+  expect(store.getState().conversations.items.at(-1)).toMatchObject({ title: "Metals", owner: "carl" });
+  for (const [words, sessions] of [["about tin", ["tin"]], ["METALS", ["shr_1"]], ["zinc", []]] as const) {
+    store.actions.search(words);
+    expect(found()).toEqual(sessions);
+  }
+});
+
+test("drafts of one device are kept apart by user, also without a sign-out", async () => {
+  const tab = new Device().open("anna");
+  await settled();
+  tab.store.actions.open("first");
+  tab.store.actions.setDraft({ text: "Anna's secret" });
+  const signIn = async (user: string): Promise<string> => {
+    tab.user = user;
+    tab.store.actions.signInWithKey(`djinn_${user}`, false);
+    await settled();
+    return tab.store.getState().draft.text;
+  };
+  expect(await signIn("bob")).toBe("");
+  tab.store.actions.setDraft({ text: "Bob's words" });
+  expect(await signIn("anna")).toBe("Anna's secret");
+  expect(await signIn("bob")).toBe("Bob's words");
+});
+
+test("the page is offline if the browser has no network and the server does not answer", async () => {
+  const device = new Device();
+  const tab = device.open("anna");
+  await settled();
+  const isOnline = async (hasNetwork: boolean, answers: boolean): Promise<boolean> => {
+    tab.hasNetwork = hasNetwork;
+    device.isAway = !answers;
+    tab.onNetwork();
+    await settled();
+    return tab.store.getState().isOnline;
+  };
+  expect(await isOnline(false, true)).toBe(true);
+  expect(await isOnline(false, false)).toBe(false);
+  await tab.pass(30_000);
+  expect(tab.store.getState().isOnline).toBe(false);
+  device.isAway = false;
+  await tab.pass(30_000);
+  expect(tab.store.getState().isOnline).toBe(true);
+  expect(await isOnline(true, true)).toBe(true);
 });

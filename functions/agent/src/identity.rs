@@ -11,6 +11,8 @@ mod keys;
 mod signed;
 mod token;
 
+use std::sync::Arc;
+
 use axum::extract::FromRequestParts;
 use axum::http::Extensions;
 use axum::http::request::Parts;
@@ -19,6 +21,7 @@ use djinn_core::id::{TenantId, UserId};
 use djinn_model::Http;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::secret::{Secret, Secrets};
+use djinn_text::near_miss::find_near_miss;
 
 use crate::api_error::ApiError;
 
@@ -56,6 +59,27 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
+/// The users of a deployment with API keys. Without keys, a deployment does not know its users.
+#[derive(Clone)]
+pub(crate) struct KnownUsers(Arc<Vec<KeyHolder>>);
+
+impl KnownUsers {
+    /// Returns true if a key names this user of the tenant.
+    pub(crate) fn contains(&self, tenant: &TenantId, user: &UserId) -> bool {
+        self.of_tenant(tenant).any(|known| known == user)
+    }
+
+    /// Returns the nearest name of another user in the caller's tenant. Names of other tenants never appear.
+    pub(crate) fn find_near_miss(&self, caller: &Caller, name: &UserId) -> Option<&str> {
+        let others = self.of_tenant(&caller.tenant).filter(|user| **user != caller.user);
+        find_near_miss(name.as_str(), others.map(UserId::as_str))
+    }
+
+    fn of_tenant(&self, tenant: &TenantId) -> impl Iterator<Item = &UserId> {
+        self.0.iter().filter(move |holder| holder.tenant == *tenant).map(|holder| &holder.user)
+    }
+}
+
 /// The method of identifying callers, with the needed state.
 pub(crate) enum Authenticator<S> {
     Signed(IamUser),
@@ -76,6 +100,14 @@ impl<S: Secrets> Authenticator<S> {
                 Self::Tokens(TokenVerifier::new(settings.clone(), endpoint))
             }
             Auth::None => Self::Open,
+        }
+    }
+
+    /// Returns the users that the deployment knows; `None` unless callers have API keys.
+    pub(crate) async fn known_users(&self, now_ms: i64) -> Option<KnownUsers> {
+        match self {
+            Self::Keys(keys) => keys.holders(now_ms).await.map(KnownUsers),
+            Self::Signed(_) | Self::Tokens(_) | Self::Open => None,
         }
     }
 

@@ -19,8 +19,8 @@ use crate::identity::{Authenticator, Credentials, is_signed};
 use crate::link::{SignedLinks, is_file_link};
 use crate::local::check_origin;
 
-/// Adds the [`Caller`](crate::identity::Caller) to a request and removes the key or token, or rejects the
-/// request.
+/// Adds the [`Caller`](crate::identity::Caller) and the known users to a request and removes the key or token,
+/// or rejects the request.
 pub(crate) async fn require_caller<P: Ports, S: Secrets + 'static>(
     State((agent, gate)): State<(SharedAgent<P>, Arc<Authenticator<S>>)>,
     request: Request<Body>,
@@ -34,6 +34,9 @@ pub(crate) async fn require_caller<P: Ports, S: Secrets + 'static>(
     let now_ms = agent.ports.clock().now_ms();
     let caller = gate.authenticate(credentials, &parts.extensions, now_ms).await?;
     parts.extensions.insert(caller);
+    if let Some(users) = gate.known_users(now_ms).await {
+        parts.extensions.insert(users);
+    }
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 

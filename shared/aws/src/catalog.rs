@@ -173,8 +173,8 @@ fn is_older(item: &Attributes, after: Option<&RunPosition>) -> bool {
 
 fn session_summary(item: Attributes) -> Result<SessionSummary, StoreError> {
     let item = UserSessionItem::from_item(item)?;
-    let UserSessionItem { session, title, started_at_ms, newest_at_ms, .. } = item;
-    Ok(SessionSummary { session, title, started_at_ms, newest_at_ms })
+    let UserSessionItem { session, title, newest_question, started_at_ms, newest_at_ms, .. } = item;
+    Ok(SessionSummary { session, title, newest_question, started_at_ms, newest_at_ms })
 }
 
 fn session_position(session: &SessionSummary) -> SessionPosition {

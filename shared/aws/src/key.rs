@@ -161,6 +161,11 @@ pub(crate) fn share_sort(handle: &ShareHandle) -> String {
     format!("{SHARE}#{handle}")
 }
 
+/// Sorts by creation, for the shares with a user.
+pub(crate) fn guest_share_sort(created_at_ms: i64, handle: &ShareHandle) -> String {
+    format!("{SHARE}#{:013}#{handle}", created_at_ms.max(0))
+}
+
 pub(crate) fn request_sort(label: &RequestId) -> String {
     format!("{REQUEST}#{label}")
 }

@@ -1,13 +1,13 @@
-//! Shares, with an item for the handle and an item for the session.
+//! Shares, with an item for the handle, an item for the session, and an item for the guest.
 
 use djinn_core::id::{ShareHandle, TenantId};
 use djinn_runtime::port::share::{MAX_SHARES, SessionShare, ShareResult, Shares};
-use djinn_runtime::port::{SessionKey, StoreError};
+use djinn_runtime::port::{SessionKey, StoreError, UserKey};
 
 use crate::change::{ItemChange, number, values};
 use crate::item::share::ShareItem;
 use crate::item::user_session::UserSessionItem;
-use crate::key::{Attributes, ItemKey, SHARE, session_partition};
+use crate::key::{Attributes, ItemKey, SHARE, session_partition, user_partition};
 use crate::query::Query;
 use crate::store::AwsStore;
 use crate::transaction::TransactionResult;
@@ -26,22 +26,21 @@ impl Shares for AwsStore {
             return Ok(ShareResult::TooMany);
         }
         let share_item = ShareItem::of(share, item.expires);
-        let items = vec![
-            self.transact_put(share_item.to_item(ShareItem::key(tenant, &share.handle))?)?,
-            self.transact_put(
-                share_item.to_item(ShareItem::key_in_session(&share.session, &share.handle))?,
-            )?,
-            // A concurrent deletion of the session would miss the share.
-            self.transact_update(ItemChange {
-                key: list_key,
-                expression: "SET #shared_at_ms = :now",
-                condition: "#started_at_ms = :begun",
-                values: values([
-                    (":now", number(&share.created_at_ms)),
-                    (":begun", number(&start_ms)),
-                ]),
-            })?,
+        let keys = [
+            Some(ShareItem::key(tenant, &share.handle)),
+            Some(ShareItem::key_in_session(&share.session, &share.handle)),
+            share_item.key_of_guest(tenant),
         ];
+        let puts = keys.into_iter().flatten();
+        let puts = puts.map(|key| self.transact_put(share_item.to_item(key)?));
+        let mut items = puts.collect::<Result<Vec<_>, StoreError>>()?;
+        // A concurrent deletion of the session would miss the share.
+        items.push(self.transact_update(ItemChange {
+            key: list_key,
+            expression: "SET #shared_at_ms = :now",
+            condition: "#started_at_ms = :begun",
+            values: values([(":now", number(&share.created_at_ms)), (":begun", number(&start_ms))]),
+        })?);
         match self.write_transaction(items).await? {
             TransactionResult::Done => Ok(ShareResult::Added),
             TransactionResult::Refused(_) => Ok(ShareResult::UnknownSession),
@@ -63,18 +62,33 @@ impl Shares for AwsStore {
         Ok(items.map(|item| item.into_share(&session.tenant)).collect())
     }
 
+    async fn list_shares_with(
+        &self,
+        user: &UserKey,
+        limit: usize,
+    ) -> Result<Vec<SessionShare>, StoreError> {
+        let partition = user_partition(&user.tenant, &user.user);
+        let query = Query::with_prefix(partition, &format!("{SHARE}#")).newest_first(limit);
+        let items = self.query_items(query.eventually_consistent()).await?.into_iter();
+        let items = items.map(ShareItem::from_item).collect::<Result<Vec<_>, _>>()?;
+        let current = items.into_iter().filter(|item| self.is_current(item));
+        Ok(current.map(|item| item.into_share(&user.tenant)).collect())
+    }
+
     async fn end_share(
         &self,
         session: &SessionKey,
         handle: &ShareHandle,
     ) -> Result<bool, StoreError> {
         let list_key = ShareItem::key_in_session(session, handle);
-        if self.get_item(list_key.clone()).await?.is_none() {
-            return Ok(false);
-        }
+        let item = self.get_item(list_key.clone()).await?.map(ShareItem::from_item).transpose()?;
+        let Some(item) = item else { return Ok(false) };
         // The handle's item is deleted first; after an interruption, the session's item still lists the
         // handle.
         self.delete_item(deletion_of(ShareItem::key(&session.tenant, handle))).await?;
+        if let Some(key) = item.key_of_guest(&session.tenant) {
+            self.delete_item(deletion_of(key)).await?;
+        }
         self.delete_item(deletion_of(list_key)).await?;
         Ok(true)
     }

@@ -64,9 +64,10 @@ pub(crate) enum TableItem {
     /// the permits of upload URLs still valid. Changed by each URL, under a condition, and by the arrival of
     /// its file.
     Uploads(PermitsItem),
-    /// `SHARE#<handle>` / `META`, and `SESSION#<hash of owner>#<session>` / `SHARE#<handle>`
-    /// a share, from the handle to the session and from the session to its handles. Both are written once,
-    /// together; the expiry is the session's at this time.
+    /// `SHARE#<handle>` / `META`, `SESSION#<hash of owner>#<session>` / `SHARE#<handle>`, and `USER#<guest>` /
+    /// `SHARE#<created ms, 13 digits>#<handle>`
+    /// a share, by its handle, by its session, and by its guest unless shared with the tenant. All are written
+    /// once, together; the expiry is the session's at this time.
     Share(ShareItem),
     /// `USER#<user>` / `REQUEST#<request label>`
     /// the session of a user's newest request with the label. The last writer wins.
@@ -147,7 +148,9 @@ impl TableItem {
             ("SESSION", "FILE") => Self::File(FileItem::from_item(item)?),
             ("SESSION", "EXPECTED") => Self::ExpectedFile(ExpectedFileItem::from_item(item)?),
             ("SESSION", UPLOADS) => Self::Uploads(PermitsItem::from_item(&item)?),
-            ("SESSION", SHARE) | ("SHARE", META) => Self::Share(ShareItem::from_item(item)?),
+            ("SESSION" | "USER", SHARE) | ("SHARE", META) => {
+                Self::Share(ShareItem::from_item(item)?)
+            }
             ("USER", REQUEST) => Self::Request(RequestItem::from_item(item)?),
             ("USER", KEY) => Self::SealedKey(SealedKeyItem::from_item(item)?),
             ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),

@@ -136,6 +136,17 @@ impl HumanRequest {
     pub fn is_addressed_by(&self, request: &HumanRequestId) -> bool {
         self.id == *request || self.id.group() == *request
     }
+
+    /// Returns the default response to the request at its timeout. `None` if the request never expires. A
+    /// timeout never approves sending untrusted content or raising a budget, and never answers a question.
+    #[must_use]
+    pub fn timeout_action(&self, setting: TimeoutAction) -> Option<TimeoutAction> {
+        self.expires_at_ms?;
+        let consent_reasons = [Reason::Untrusted, Reason::Budget, Reason::Clarification];
+        let needs_consent = consent_reasons.iter().any(|reason| self.reasons.contains(reason));
+        let is_no_consent = setting == TimeoutAction::Confirm && needs_consent;
+        Some(if is_no_consent { TimeoutAction::Skip } else { setting })
+    }
 }
 
 impl HumanResponse {

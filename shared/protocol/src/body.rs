@@ -43,8 +43,8 @@ pub use run::{
     RunBody, RunListBody, RunState, RunSummaryBody, StopBody, UsageBody,
 };
 pub use session::{
-    AudienceBody, SessionBody, SessionListBody, SessionSummaryBody, ShareBody, TenantWord,
-    TitleBody, TurnBody,
+    AudienceBody, SessionBody, SessionListBody, SessionSummaryBody, ShareBody, SharedSessionBody,
+    TenantWord, TitleBody, TurnBody,
 };
 pub use tool::{NotOfferedWord, ToolBody, ToolListBody};
 

@@ -31,12 +31,15 @@ use crate::sleep::wake_runs;
 use crate::world::Ports;
 pub use access::{
     AccessLevel, Permission, RunAccess, SessionAccess, authorize_run, authorize_session, end_share,
+    list_shared_sessions,
 };
 pub use audit::load_audit;
 pub use delete_session::delete_session;
 pub use describe::{RunDescription, RunSnapshot, SnapshotState, describe_run};
 use follow::{FollowEnd, follow_run};
-pub use human_request::{ResponseStatus, list_requests, submit_response, tool_schema};
+pub use human_request::{
+    ResponseStatus, list_requests, submit_response, timeout_setting, tool_schema,
+};
 pub use loaded_run::LoadedRun;
 pub use question::{StartResult, start_background, start_streaming};
 pub use replay::{ReplayFrom, invalid_cursor_failure, replay_run};

@@ -65,6 +65,7 @@ macro_rules! contract_tests {
             ]
             share: [
                 a_share_is_found_by_its_handle_and_by_its_session,
+                a_guest_finds_the_sessions_shared_with_the_guest,
                 only_a_session_that_is_there_can_be_shared,
                 the_end_of_a_session_ends_its_shares,
                 a_session_has_a_hundred_shares_at_most,

@@ -146,6 +146,8 @@ pub enum OpKind {
     ListSessions,
     /// `Shares::list_shares` reads the shares of a session, ordered by handle.
     ListShares,
+    /// `Shares::list_shares_with` reads the newest shares with a user.
+    ListSharesWith,
     /// `Catalog::list_turns` reads a page of a session's runs, active run first.
     ListTurns,
     /// `Mailbox::list_mail` reads a run's mail without deleting it.

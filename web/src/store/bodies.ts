@@ -1,8 +1,8 @@
 // Parts of bodies: what the server says about itself, and what a question asks of it.
 
-import type { HumanSettings } from "../wire/contract";
+import type { HumanSettings, RunRequest } from "../wire/contract";
 import type { ConfigBody } from "../wire/routes";
-import type { HumanChoice, PageConfig } from "./types";
+import type { Draft, HumanChoice, PageConfig } from "./types";
 
 export function configOf(body: ConfigBody): PageConfig {
   return {
@@ -14,8 +14,18 @@ export function configOf(body: ConfigBody): PageConfig {
   };
 }
 
+/** Returns a question with its files and with the choices of the box. */
+export function questionBody(question: string, draft: Draft, files: readonly string[]): RunRequest {
+  const body: { -readonly [Field in keyof RunRequest]: RunRequest[Field] } = { question, mode: draft.mode };
+  if (files.length > 0) body.attachments = files.map((name) => ({ uri: name }));
+  if (draft.outputStyle) body.output_style = draft.outputStyle;
+  const human = humanSettings(draft.human);
+  if (human) body.human_requests = human;
+  return body;
+}
+
 /** Null leaves everything to the deployment. */
-export function humanSettings(choice: HumanChoice): HumanSettings | null {
+function humanSettings(choice: HumanChoice): HumanSettings | null {
   if (!choice.risks && !choice.plan && !choice.results && !choice.clarify) return null;
   const settings: { -readonly [Field in keyof HumanSettings]: HumanSettings[Field] } = {
     enabled: choice.risks,
@@ -25,4 +35,14 @@ export function humanSettings(choice: HumanChoice): HumanSettings | null {
   };
   if (choice.results) settings.confirm_results = true;
   return settings;
+}
+
+/** Differences of clocks below this are the delay of a request. */
+const CLOCK_TOLERANCE = 2_000;
+
+/** Returns the milliseconds to add to this device's clock to get the server's; `known` is the last such number. */
+export function clockOffset(response: Response, nowMs: number, known: number): number {
+  const offset = Date.parse(response.headers.get("date") ?? "") - nowMs;
+  if (!Number.isFinite(offset) || Math.abs(offset - known) <= CLOCK_TOLERANCE) return known;
+  return Math.abs(offset) > CLOCK_TOLERANCE ? offset : 0;
 }

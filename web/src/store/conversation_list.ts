@@ -16,7 +16,9 @@ export const EMPTY_LIST: ConversationList = { user: "", items: [], hasMore: fals
 export class Conversations {
   readonly #routes: Routes;
   readonly #cell: StateCell;
+  /** The reader's own. */
   #all: readonly ConversationSummary[] = [];
+  #shared: readonly ConversationSummary[] = [];
   #cursor: string | null = null;
   #marks: ReadonlyMap<string, ConversationSummary["mark"]> = new Map();
   /** Counts refreshes: a late answer of an earlier one is dropped. */
@@ -29,16 +31,17 @@ export class Conversations {
 
   readonly #pending: Pending;
 
-  constructor(routes: Routes, cell: StateCell, device: Shelf) {
+  constructor(routes: Routes, cell: StateCell, shelf: Shelf) {
     this.#routes = routes;
     this.#cell = cell;
-    this.#pending = new Pending(device);
+    this.#pending = new Pending(shelf);
   }
 
   /** Forgets the conversations of a user who signs out. */
   clear(): void {
     this.#round += 1;
     this.#all = [];
+    this.#shared = [];
     this.#cursor = null;
     this.#marks = new Map();
     this.#cell.set({ conversations: EMPTY_LIST });
@@ -82,6 +85,8 @@ export class Conversations {
     const oldest = page.next == null ? 0 : (listed.at(-1)?.lastActiveAtMs ?? 0);
     const older = this.#all.filter((item) => keepsOlder && !known.has(item.session) && item.lastActiveAtMs < oldest);
     this.#all = [...this.#all.filter((item) => this.#touched.has(item.session)), ...listed, ...older];
+    const shared = (page.shared ?? []).map((body) => ({ ...summaryOf(body), owner: body.owner }));
+    this.#shared = shared.map((item) => this.#shared.find((other) => this.#isTouched(item, other)) ?? item);
     if (older.length === 0) this.#cursor = page.next ?? null;
     this.#show({ user: page.user, isLoading: false, error: null });
     return true;
@@ -120,12 +125,20 @@ export class Conversations {
   /** Puts a conversation with a new question on top. */
   touch(session: string, title: string, atMs: number): void {
     this.#touched.add(session);
-    const known = this.#all.find((item) => item.session === session);
-    const item: ConversationSummary = known
-      ? { ...known, lastActiveAtMs: atMs }
-      : { session, title, startedAtMs: atMs, lastActiveAtMs: atMs, mark: null };
-    this.#all = [item, ...this.#all.filter((item) => item.session !== session)];
+    const isIt = (item: ConversationSummary): boolean => item.session === session;
+    const change = { newestQuestion: title, lastActiveAtMs: atMs };
+    const shared = this.#shared.find(isIt);
+    if (shared) this.#shared = [{ ...shared, ...change }, ...this.#shared.filter((item) => !isIt(item))];
+    else {
+      const known = this.#all.find(isIt);
+      const item = known ?? { session, title, startedAtMs: atMs, owner: null, mark: null };
+      this.#all = [{ ...item, ...change }, ...this.#all.filter((item) => !isIt(item))];
+    }
     this.#show({});
+  }
+
+  #isTouched(item: ConversationSummary, other: ConversationSummary): boolean {
+    return item.session === other.session && this.#touched.has(item.session);
   }
 
   mark(session: string, mark: ConversationSummary["mark"]): void {
@@ -165,7 +178,8 @@ export class Conversations {
         if (!question) return [];
         const { atMs, body } = question;
         const title = (body.question ?? "").slice(0, 100);
-        return [[session, { session, title, startedAtMs: atMs, lastActiveAtMs: atMs, mark: "unsent" as const }]];
+        const item = { session, title, newestQuestion: title, owner: null, mark: "unsent" as const };
+        return [[session, { ...item, startedAtMs: atMs, lastActiveAtMs: atMs }]];
       }),
     );
   }
@@ -174,27 +188,30 @@ export class Conversations {
     this.#cell.set(({ conversations, route }) => {
       const next = { ...conversations, ...change };
       const wanted = next.search.trim().toLocaleLowerCase();
+      const has = (text: string): boolean => text.toLocaleLowerCase().includes(wanted);
       const unsent = this.#unsent(route.session);
-      const known = new Set(this.#all.map((item) => item.session));
-      const items = [...[...unsent.values()].filter((item) => !known.has(item.session)), ...this.#all]
-        .filter((item) => item.title.toLocaleLowerCase().includes(wanted))
+      const all = [...this.#all, ...this.#shared];
+      const known = new Set(all.map((item) => item.session));
+      const items = [...[...unsent.values()].filter((item) => !known.has(item.session)), ...all]
+        .filter(({ title, newestQuestion }) => has(title) || has(newestQuestion))
         .map((item) => ({ ...item, mark: unsent.get(item.session)?.mark ?? this.#marks.get(item.session) ?? null }));
       return { conversations: { ...next, items, hasMore: this.#cursor !== null } };
     });
   }
 }
 
-type Summary = Omit<ConversationSummary, "mark">;
-
 function summaryOf(body: {
   readonly session: string;
   readonly title: string;
+  readonly newest_question: string;
   readonly started_at_ms: number;
   readonly last_active_at_ms: number;
-}): Summary & { mark: null } {
+}): ConversationSummary {
   return {
     session: body.session,
     title: body.title,
+    newestQuestion: body.newest_question,
+    owner: null,
     startedAtMs: body.started_at_ms,
     lastActiveAtMs: body.last_active_at_ms,
     mark: null,

@@ -1,4 +1,4 @@
-// One draft per conversation, kept on the device.
+// One draft per conversation, kept on the device for its user.
 
 import type { Shelf } from "./browser";
 import type { Draft, Upload } from "./types";
@@ -13,6 +13,9 @@ export const EMPTY_DRAFT: Draft = {
 
 /** Drafts older than the newest ones are forgotten. */
 const MAX_DRAFTS = 50;
+
+/** A text that returns is above what the box has. */
+export const joinTexts = (text: string, rest: string): string => (rest === "" ? text : `${text}\n\n${rest}`);
 
 export class Drafts {
   readonly #shelf: Shelf;
@@ -42,7 +45,7 @@ export class Drafts {
 
   /** Forgets what the user wrote: drafts, unsent questions and changed requests. */
   clear(): void {
-    for (const prefix of ["draft", "pending", "choices"]) this.#shelf.forget(prefix);
+    for (const prefix of ["draft", "pending", "messages:", "choices"]) this.#shelf.forget(prefix);
     for (const prefix of ["new_session", "edit:"]) this.#tab.forget(prefix);
   }
 

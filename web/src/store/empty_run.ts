@@ -22,6 +22,7 @@ export function emptyRun(id: string): Run {
     files: new Map(),
     sources: new Map(),
     end: null,
+    waitedMs: 0,
     lastEventAtMs: 0,
     seen: new Set(),
   };

@@ -20,15 +20,6 @@ export function isWaitingForUsers(run: Run): boolean {
   return open.length > 0;
 }
 
-/** Returns the run with the JSON Schemas of calls, by request. No event has them. */
-export function addSchemas(run: Run, schemas: ReadonlyMap<string, unknown>): Run {
-  const requests = [...run.requests].map(([id, state]): [string, RequestState] => {
-    const schema = schemas.get(id);
-    return [id, schema === undefined ? state : { ...state, request: { ...state.request, schema } }];
-  });
-  return { ...run, requests: new Map(requests) };
-}
-
 /** One batch of events. Copies each changed part once, at its first change. */
 class Fold {
   run: Run;
@@ -47,7 +38,13 @@ class Fold {
     if (this.run.seen.has(entry.id)) return;
     const seen = this.#own(this.run.seen, (set) => new Set(set)) as Set<string>;
     seen.add(entry.id);
-    this.#change({ seen, lastEventAtMs: Math.max(this.run.lastEventAtMs, entry.at_ms) });
+    const { lastEventAtMs } = this.run;
+    const waitedMs = isWaitingForUsers(this.run) ? Math.max(0, entry.at_ms - lastEventAtMs) : 0;
+    this.#change({
+      seen,
+      lastEventAtMs: Math.max(lastEventAtMs, entry.at_ms),
+      waitedMs: this.run.waitedMs + waitedMs,
+    });
     this.#entry(entry);
   }
 

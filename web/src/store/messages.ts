@@ -13,8 +13,10 @@ export async function sendMessage(routes: Routes, open: OpenConversation, id: st
   const rows = detail?.lanes.get("")?.rows ?? [];
   const after = rows.filter((row) => row.kind === "user_message").length;
   change(open, id, { id, text, error: null, isStored: false, after });
+  open.kept.add({ id, text, run });
   try {
     await routes.message(run, text, id);
+    open.kept.remove(id);
     const { unreadMessages } = open.conversation;
     const message = unreadMessages.find((other) => other.id === id);
     if (message) change(open, id, open.activeRun === run ? { ...message, isStored: true } : null);
@@ -27,11 +29,28 @@ export async function sendMessage(routes: Routes, open: OpenConversation, id: st
   }
 }
 
+/** Sends one message again. */
+export async function retryMessage(routes: Routes, open: OpenConversation, id: string): Promise<void> {
+  const message = open.conversation.unreadMessages.find((message) => message.id === id);
+  if (message) await sendMessage(routes, open, id, message.text);
+}
+
 /** Sends the messages again that did not reach the server. */
 export function retryMessages(routes: Routes, open: OpenConversation): void {
   for (const { id, text, error } of open.conversation.unreadMessages) {
     if (error?.status === 0) void sendMessage(routes, open, id, text);
   }
+}
+
+/** Sends the messages again that a reload interrupted. Without their run, their texts go back into the box. */
+export function resumeMessages(routes: Routes, open: OpenConversation): void {
+  const kept = open.kept.load();
+  const isFor = (run: string): boolean => run === open.activeRun;
+  for (const { id, text, run } of kept) if (isFor(run)) void sendMessage(routes, open, id, text);
+  const left = kept.filter(({ run }) => !isFor(run));
+  if (left.length === 0) return;
+  open.kept.remove(...left.map(({ id }) => id));
+  open.returnText(left.map(({ text }) => text).join("\n\n"));
 }
 
 /** Removes the messages that the run has repeated as events; at its end, all but those on their way. */
@@ -52,6 +71,7 @@ export function returnUnsent(open: OpenConversation): void {
   const failed = unreadMessages.filter(({ error }) => error !== null);
   if (failed.length === 0) return;
   open.update({ unreadMessages: unreadMessages.filter(({ error }) => error === null) });
+  open.kept.remove(...failed.map(({ id }) => id));
   open.returnText(failed.map(({ text }) => text).join("\n\n"));
 }
 

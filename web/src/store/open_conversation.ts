@@ -6,11 +6,13 @@ import type { RunRequest } from "../wire/contract";
 import { errorOf, offlineError, RequestError } from "../wire/error";
 import { Follower } from "../wire/follow";
 import type { Routes } from "../wire/routes";
-import type { Browser } from "./browser";
+import type { Browser, Shelf } from "./browser";
 import { emptyRun } from "./empty_run";
-import { addSchemas, foldEvents, isWaitingForUsers } from "./fold";
-import { forgetReadMessages, retryMessages, returnUnsent } from "./messages";
+import { foldEvents, isWaitingForUsers } from "./fold";
+import { KeptMessages } from "./kept_messages";
+import { forgetReadMessages, resumeMessages, retryMessages, returnUnsent } from "./messages";
 import { isFresh, Pending, type PendingQuestion, type TakenBack } from "./pending";
+import { addFacts, readFacts } from "./request_facts";
 import { isExtended } from "./run_actions";
 import { endsShare, SharedLook } from "./shared_look";
 import { conversationParts, EMPTY_TURN, emptyConversation, mergeFiles, turnOf } from "./turns";
@@ -25,6 +27,8 @@ const BACKLOG_PAUSE = 100;
 /** The state and the events of the page that the conversation needs. */
 export interface ConversationHost {
   readonly browser: Browser;
+  /** The values of the user on this device. */
+  readonly shelf: Shelf;
   readonly routes: Routes;
   show(conversation: Loadable<Conversation>): void;
   clock(): number;
@@ -37,6 +41,7 @@ export interface ConversationHost {
 /** One conversation, from its opening until another is opened. */
 export class OpenConversation {
   readonly session: string;
+  readonly kept: KeptMessages;
   readonly #host: ConversationHost;
   readonly #pending: Pending;
   #conversation: Conversation;
@@ -49,12 +54,13 @@ export class OpenConversation {
   isClosed = false;
   #isLoaded = false;
   readonly #look: SharedLook;
-  readonly #schemaRequests = new Set<string>();
+  readonly #knownRequests = new Set<string>();
 
   constructor(session: string, host: ConversationHost) {
     this.session = session;
     this.#host = host;
-    this.#pending = new Pending(host.browser.device);
+    this.#pending = new Pending(host.shelf);
+    this.kept = new KeptMessages(host.shelf, session);
     this.#conversation = emptyConversation(session);
     this.#look = new SharedLook(this, host.routes, host.browser);
     this.#look.plan();
@@ -120,6 +126,7 @@ export class OpenConversation {
       else {
         this.#pending.save(this.session, null);
         this.#followNewest();
+        resumeMessages(this.#host.routes, this);
       }
     } catch (error) {
       if (this.isClosed) return;
@@ -258,7 +265,6 @@ export class OpenConversation {
       question: question.body.question ?? "",
       startedAtMs: this.#host.clock(),
       attachments: question.attachments,
-      skipsUnanswered: question.body.human_requests?.on_timeout === "skip",
       ...change,
     };
     this.#set({ turns: [...this.#conversation.turns, turn] });
@@ -355,7 +361,7 @@ export class OpenConversation {
     this.#host.onStatus(this.session, run.end ? null : isPaused && isOwn ? "waiting" : "running");
     if (run.end) this.#set({ isStopping: false, sendingResponses: new Map() });
     if ((run.end && !before.end) || isExtended(before, run)) this.readBudget().catch(() => undefined);
-    if (isOwn && run.requests !== before.requests) this.#readSchemas(run).catch(() => undefined);
+    if (isOwn && run.requests !== before.requests) this.#readFacts(run).catch(() => undefined);
   }
 
   /** Reads the files of the session: no event repeats those that came with a question. */
@@ -374,15 +380,10 @@ export class OpenConversation {
     if ("budget" in body && body.budget) this.#setTurn(turn.key, { budget: body.budget });
   }
 
-  /** The forms of calls come from the tools' schemas, which only the list of open requests has. */
-  async #readSchemas(run: Run): Promise<void> {
-    const open = [...run.requests.values()].filter((state) => state.isOpen && "arguments" in state.request);
-    const unknown = open.filter((state) => !this.#schemaRequests.has(state.request.id));
-    if (unknown.length === 0) return;
-    for (const state of unknown) this.#schemaRequests.add(state.request.id);
-    const { requests } = await this.#host.routes.requests(run.id);
-    if (this.#run?.id !== run.id) return;
-    this.#run = addSchemas(this.#run, new Map(requests.map((request) => [request.id, request.schema])));
+  async #readFacts(run: Run): Promise<void> {
+    const facts = await readFacts(this.#host.routes, run, this.#knownRequests);
+    if (facts.size === 0 || this.#run?.id !== run.id) return;
+    this.#run = addFacts(this.#run, facts);
     this.setTurn(run.id, { detail: this.#run });
   }
 

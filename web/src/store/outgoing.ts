@@ -2,7 +2,7 @@
 
 import { errorOf } from "../wire/error";
 import type { Routes } from "../wire/routes";
-import type { Browser } from "./browser";
+import type { Browser, Shelf } from "./browser";
 import { isFresh, Pending } from "./pending";
 
 /** The time after which a question that reached nobody is sent again, in milliseconds. */
@@ -24,11 +24,11 @@ export class Outgoing {
   readonly #rejected = new Set<string>();
   #cancelTimer: () => void = () => undefined;
 
-  constructor(browser: Browser, routes: Routes, host: OutgoingHost) {
+  constructor(browser: Browser, shelf: Shelf, routes: Routes, host: OutgoingHost) {
     this.#browser = browser;
     this.#routes = routes;
     this.#host = host;
-    this.#pending = new Pending(browser.device);
+    this.#pending = new Pending(shelf);
   }
 
   /** Sends the fresh questions of all conversations but the open one. */

@@ -10,6 +10,10 @@ export type Language = "en" | "zh";
 export interface ConversationSummary {
   readonly session: string;
   readonly title: string;
+  /** The beginning of the newest question; may be empty. */
+  readonly newestQuestion: string;
+  /** The user who shares the conversation with the reader; null for the reader's own. */
+  readonly owner: string | null;
   readonly startedAtMs: number;
   readonly lastActiveAtMs: number;
   /** Running and waiting runs are marked, and questions that the server does not have yet. */
@@ -24,7 +28,7 @@ export interface ConversationList {
   readonly hasMore: boolean;
   readonly isLoading: boolean;
   readonly error: ErrorInfo | null;
-  /** The search text; `items` contains the matching titles. */
+  /** The search text; `items` contains those whose title or newest question has it. */
   readonly search: string;
 }
 
@@ -125,7 +129,7 @@ export interface PageState {
   readonly draft: Draft;
   /** Milliseconds to add to this device's clock to get the server's. */
   readonly clockOffsetMs: number;
-  /** The browser has a network. */
+  /** False while the browser has no network and the server does not answer. */
   readonly isOnline: boolean;
   /** Errors of actions without a place of their own; newest last. */
   readonly notices: readonly Notice[];

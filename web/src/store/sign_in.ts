@@ -37,6 +37,11 @@ export class SigningIn {
     server.setKey(browser.tab.read(KEY) ?? browser.device.read(KEY));
   }
 
+  /** New tabs have the key of this one. */
+  get isRemembered(): boolean {
+    return this.#browser.device.read(KEY) !== null;
+  }
+
   /** Signs in as the deployment wants it, as far as this is possible without the user. */
   async start(): Promise<void> {
     const { config } = this.#cell.get();

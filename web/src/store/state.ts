@@ -1,6 +1,23 @@
 // The one mutable cell of the page: the current state, and those who listen to it.
 
-import type { PageState } from "./types";
+import { EMPTY_LIST } from "./conversation_list";
+import { EMPTY_DRAFT } from "./drafts";
+import type { PageState, Route } from "./types";
+
+/** Returns the state of a page that has read nothing yet. */
+export const firstState = (route: Route): PageState => ({
+  config: { state: "loading" },
+  modes: [],
+  signIn: { state: "unknown" },
+  route,
+  conversations: EMPTY_LIST,
+  conversation: null,
+  draft: EMPTY_DRAFT,
+  clockOffsetMs: 0,
+  isOnline: true,
+  notices: [],
+  hasNewVersion: false,
+});
 
 export class StateCell {
   #state: PageState;

@@ -1,16 +1,15 @@
 // The store: the state of the page, and the actions on it.
 
-import type { RunRequest } from "../wire/contract";
 import { type ErrorInfo, errorOf } from "../wire/error";
 import { Routes } from "../wire/routes";
 import { Server } from "../wire/server";
-import { configOf, humanSettings } from "./bodies";
+import { clockOffset, configOf, questionBody } from "./bodies";
 import type { Browser } from "./browser";
 import { clearEdits } from "./card_edits";
-import { Conversations, EMPTY_LIST } from "./conversation_list";
-import { Drafts, EMPTY_DRAFT } from "./drafts";
+import { Conversations } from "./conversation_list";
+import { Drafts, EMPTY_DRAFT, joinTexts } from "./drafts";
 import { ListWatch } from "./list_watch";
-import { retryMessages, sendMessage } from "./messages";
+import { retryMessage, retryMessages, sendMessage } from "./messages";
 import { OpenConversation } from "./open_conversation";
 import { Outgoing } from "./outgoing";
 import type { TakenBack } from "./pending";
@@ -18,14 +17,13 @@ import { formatAddress, parseAddress } from "./route";
 import { changePlan, continueRun, readPlanVersion, respond, setKey, stop, stopOther } from "./run_actions";
 import { endShare, loadAudit, share } from "./share_actions";
 import { SigningIn } from "./sign_in";
-import { StateCell } from "./state";
+import { firstState, StateCell } from "./state";
 import type { Actions, Draft, PageState, Store, Upload } from "./types";
 import { Uploads } from "./uploads";
+import { UserShelf } from "./user_shelf";
 
 /** The configuration is read again when a tab is shown after this time. */
 const CONFIG_VALIDITY = 5 * 60_000;
-/** Differences of clocks below this are the delay of a request. */
-const CLOCK_TOLERANCE = 2_000;
 const MAX_NOTICES = 5;
 /** The value by which a tab tells the others that its user signs out. */
 const SIGNED_OUT = "signed_out";
@@ -42,6 +40,8 @@ class PageStore implements Store {
   readonly #routes: Routes;
   readonly #list: Conversations;
   readonly #watch: ListWatch;
+  /** What the user wrote, on this device. */
+  readonly #shelf: UserShelf;
   readonly #drafts: Drafts;
   readonly #uploads: Uploads;
   readonly #outgoing: Outgoing;
@@ -55,30 +55,19 @@ class PageStore implements Store {
   constructor(browser: Browser, pageVersion: string) {
     this.#browser = browser;
     this.#pageVersion = pageVersion;
-    this.#drafts = new Drafts(browser.device, browser.tab);
+    this.#shelf = new UserShelf(browser);
+    this.#drafts = new Drafts(this.#shelf, browser.tab);
     this.#newSession = this.#drafts.loadNewSession() ?? browser.newId();
     const server = new Server(browser.fetch, (response, key) => this.#onResponse(response, key));
     this.#routes = new Routes(server);
-    this.#cell = new StateCell({
-      config: { state: "loading" },
-      modes: [],
-      signIn: { state: "unknown" },
-      route: parseAddress(browser.address()),
-      conversations: EMPTY_LIST,
-      conversation: null,
-      draft: EMPTY_DRAFT,
-      clockOffsetMs: 0,
-      isOnline: browser.isOnline(),
-      notices: [],
-      hasNewVersion: false,
-    });
+    this.#cell = new StateCell(firstState(parseAddress(browser.address())));
     this.#signIn = new SigningIn(browser, server, this.#cell, {
       enter: () => this.#enter(),
       retry: () => this.#retryRejected(),
       onAddress: () => this.#onAddress(),
     });
-    this.#list = new Conversations(this.#routes, this.#cell, browser.device);
-    this.#outgoing = new Outgoing(browser, this.#routes, {
+    this.#list = new Conversations(this.#routes, this.#cell, this.#shelf);
+    this.#outgoing = new Outgoing(browser, this.#shelf, this.#routes, {
       openSession: () => (this.#cell.get().signIn.state === "signed_in" ? this.#cell.get().route.session : undefined),
       onAccepted: () => void this.#list.update(),
     });
@@ -111,9 +100,30 @@ class PageStore implements Store {
   /** Loads what only a known caller may see. */
   async #enter(): Promise<void> {
     const modes = this.#routes.modes().then(({ modes }) => this.#cell.set({ modes }));
-    this.#outgoing.send();
     await Promise.all([modes, this.#list.refresh()]).catch((error: unknown) => this.#notice(error));
+    this.#onUser();
+    this.#outgoing.send();
     this.#dropUnknownMode();
+  }
+
+  /** The user is known: what was written before belongs to this user, or stays with another one. */
+  #onUser(): void {
+    const { config, conversations, draft, route } = this.#cell.get();
+    const { user } = conversations;
+    const before = this.#shelf.user;
+    if (user === "" || user === before) return;
+    const isAlone = config.state === "ready" && config.value.signIn.kind === "none";
+    if (before !== "") {
+      this.#open?.close();
+      this.#open = null;
+      this.#uploads.cancelAll();
+      this.#newSession = this.#browser.newId();
+      this.#browser.tab.write("new_session", null);
+    }
+    this.#shelf.use(user, isAlone || this.#signIn.isRemembered);
+    if (before !== "") this.#goTo(route.session);
+    else if (draft.text !== "" || draft.uploads.length > 0) this.#setDraft(draft);
+    else this.#cell.set({ draft: this.#drafts.load(this.#draftSession()) });
   }
 
   #retry(): void {
@@ -146,6 +156,7 @@ class PageStore implements Store {
       const isOther = value.version !== "" && this.#pageVersion !== "" && value.version !== this.#pageVersion;
       this.#cell.set({ config: { state: "ready", value }, hasNewVersion: isOther });
     } catch (error) {
+      if (errorOf(error).status === 0) this.#cell.set({ isOnline: this.#browser.isOnline() });
       if (this.#cell.get().config.state !== "ready") {
         this.#cell.set({ config: { state: "failed", error: errorOf(error) } });
       }
@@ -153,12 +164,9 @@ class PageStore implements Store {
   }
 
   #onResponse(response: Response, key: string | null): void {
-    const date = Date.parse(response.headers.get("date") ?? "");
-    const offset = date - this.#browser.now();
-    const known = this.#cell.get().clockOffsetMs;
-    if (Number.isFinite(offset) && Math.abs(offset - known) > CLOCK_TOLERANCE) {
-      this.#cell.set({ clockOffsetMs: Math.abs(offset) > CLOCK_TOLERANCE ? offset : 0 });
-    }
+    const { clockOffsetMs: known, isOnline } = this.#cell.get();
+    const clockOffsetMs = clockOffset(response, this.#browser.now(), known);
+    if (clockOffsetMs !== known || !isOnline) this.#cell.set({ clockOffsetMs, isOnline: true });
     if (response.status === 401) void this.#signIn.onUnauthorized(response.clone(), key);
   }
 
@@ -176,9 +184,9 @@ class PageStore implements Store {
   }
 
   #onNetwork(): void {
-    const isOnline = this.#browser.isOnline();
-    this.#cell.set({ isOnline });
-    if (!isOnline) return;
+    // Without a network, a server on this device may still answer: a request decides.
+    if (!this.#browser.isOnline()) return void this.#readConfig();
+    this.#cell.set({ isOnline: true });
     this.#outgoing.send();
     if (!this.#open) return;
     this.#open.wake();
@@ -202,6 +210,7 @@ class PageStore implements Store {
   #conversationOf(session: string): OpenConversation {
     const open = new OpenConversation(session, {
       browser: this.#browser,
+      shelf: this.#shelf,
       routes: this.#routes,
       show: (conversation) => {
         if (this.#open === open || this.#open === null) this.#cell.set({ conversation });
@@ -260,11 +269,6 @@ class PageStore implements Store {
 
   #ask(question: string, draft: Draft): void {
     const names = draft.uploads.filter((upload) => upload.state === "done").map((upload) => upload.name);
-    const body: { -readonly [Field in keyof RunRequest]: RunRequest[Field] } = { question, mode: draft.mode };
-    if (names.length > 0) body.attachments = names.map((name) => ({ uri: name }));
-    if (draft.outputStyle) body.output_style = draft.outputStyle;
-    const human = humanSettings(draft.human);
-    if (human) body.human_requests = human;
     if (this.#open?.conversation.turns.at(-1)?.status === "sending") return;
     if (!this.#open) {
       const session = this.#newSession;
@@ -276,7 +280,7 @@ class PageStore implements Store {
       this.#cell.set({ route: { session } });
       this.#open.startNew();
     }
-    this.#open.ask(body, names);
+    this.#open.ask(questionBody(question, draft, names), names);
   }
 
   /** Puts a question that was not sent back into the box. */
@@ -295,6 +299,7 @@ class PageStore implements Store {
     this.#open = null;
     this.#uploads.cancelAll();
     this.#drafts.clear();
+    this.#shelf.use("", true);
     clearEdits();
     this.#newSession = this.#browser.newId();
     this.#list.clear();
@@ -379,11 +384,7 @@ class PageStore implements Store {
       changePlan: (steps, version) => withOpen((open) => changePlan(this.#routes, open, steps, version)),
       closePlanEdit: () => this.#open?.update({ planEdit: { state: "idle" } }),
       refreshBudget: () => withOpen((open) => open.readBudget().catch(() => undefined)),
-      retryMessage: (id) =>
-        withOpen(async (open) => {
-          const message = open.conversation.unreadMessages.find((message) => message.id === id);
-          if (message) await sendMessage(this.#routes, open, id, message.text);
-        }),
+      retryMessage: (id) => withOpen((open) => retryMessage(this.#routes, open, id)),
       share: (request) => errorIn((open) => share(this.#routes, open, request)),
       endShare: (handle) => errorIn((open) => endShare(this.#routes, open, handle)),
       loadAudit: (run) => loadAudit(this.#routes, run),
@@ -395,6 +396,3 @@ class PageStore implements Store {
     };
   }
 }
-
-/** A text that returns is above what the box has. */
-const joinTexts = (text: string, rest: string): string => (rest === "" ? text : `${text}\n\n${rest}`);

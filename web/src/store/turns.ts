@@ -13,7 +13,6 @@ export const EMPTY_TURN: Turn = {
   status: "running",
   startedAtMs: 0,
   isOwn: true,
-  skipsUnanswered: false,
   user: null,
   attachments: [],
   error: null,
@@ -34,6 +33,7 @@ export function emptyConversation(session: string): Conversation {
     files: [],
     shares: [],
     isOwner: true,
+    owner: null,
     canWrite: true,
     hasShareEnded: false,
     following: { state: "idle" },
@@ -54,6 +54,7 @@ export function conversationParts(body: SessionBody): Partial<Conversation> {
     files: body.files.filter((file) => !file.internal),
     shares: body.shares ?? [],
     isOwner,
+    owner: body.owner ?? null,
     canWrite: isOwner || body.write === true,
   };
 }

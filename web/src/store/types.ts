@@ -16,6 +16,7 @@ import type {
   SessionFile,
   ShareBody,
   Spending,
+  TimeoutAction,
   ToolResult,
   Usage,
 } from "../wire/contract";
@@ -54,6 +55,8 @@ export interface Run {
   /** The pages of all searches, by URL, first found first. */
   readonly sources: ReadonlyMap<string, Source>;
   readonly end: RunEnd | null;
+  /** The time between events in which requests were open, in milliseconds. */
+  readonly waitedMs: number;
   /** The time of the latest event by the server's clock, in milliseconds. */
   readonly lastEventAtMs: number;
   /** The ids of all folded entries; for the fold only. */
@@ -185,9 +188,16 @@ export interface NoteRow {
     | { readonly type: "compacted"; readonly exchanges: number; readonly turns: number };
 }
 
+export interface RequestFacts {
+  /** The JSON Schema of the call's arguments. */
+  readonly schema: unknown;
+  /** The response that takes effect at `expires_at_ms`. */
+  readonly on_timeout: TimeoutAction | null;
+}
+
 export interface RequestState {
-  /** `schema` is the JSON Schema of an open call's arguments, once it has been read. */
-  readonly request: HumanRequest & { readonly schema?: unknown };
+  /** With the facts about an open request that no event has, once they have been read. */
+  readonly request: HumanRequest & Partial<RequestFacts>;
   readonly group: string;
   /** The model's own reason. */
   readonly reasoning: string;
@@ -248,8 +258,6 @@ export interface Turn {
   readonly startedAtMs: number;
   /** The reader asked: only then do they respond to the run's requests, write to it and edit its plan. */
   readonly isOwn: boolean;
-  /** True if the page knows that requests without an answer are skipped: it asked the question in this tab. */
-  readonly skipsUnanswered: boolean;
   /** The guest who asked, if the reader is the owner; else null. */
   readonly user: string | null;
   readonly attachments: readonly string[];
@@ -275,6 +283,8 @@ export interface Conversation {
   readonly files: readonly SessionFile[];
   readonly shares: readonly ShareBody[];
   readonly isOwner: boolean;
+  /** The user who shares the conversation; null for the owner. */
+  readonly owner: string | null;
   readonly canWrite: boolean;
   /** The owner ended the share while the conversation was open; what is shown stays. */
   readonly hasShareEnded: boolean;

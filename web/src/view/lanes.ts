@@ -1,5 +1,6 @@
 /** Names and numbers of lanes. */
 
+import { childOrigin } from "../store/paths";
 import type { CallRow, Lane, Run, RequestState, SessionFile } from "../store/types";
 import type { ToolFailure, ToolResult } from "../wire/contract";
 import type { Words } from "../words";
@@ -47,9 +48,12 @@ function countsOf(rows: Lane["rows"]): Pick<Totals, "modelCalls" | "toolCalls"> 
   if (known) return known;
   let modelCalls = 0;
   let toolCalls = 0;
+  // An agent's work counts by its own calls, and a plan is none.
+  const agents = new Set(rows.map((row) => (row.kind === "child" ? childOrigin(row.child).call : null)));
   for (const row of rows) {
     if (row.kind === "message") modelCalls += 1;
-    else if (row.kind === "call" && row.result && wasRun(row.result)) toolCalls += 1;
+    else if (row.kind !== "call" || !row.result || row.tool === "planning" || agents.has(row.call)) continue;
+    else if (wasRun(row.result)) toolCalls += 1;
   }
   const counts = { modelCalls, toolCalls };
   countsByRows.set(rows, counts);

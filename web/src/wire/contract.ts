@@ -33,6 +33,7 @@ export type ToolFailure = Extract<ToolResult, { status: "failed" }>["reason"];
 export type Usage = EntryOf<"message.completed">["usage"];
 export type Spending = EntryOf<"run.ended">["spent"];
 export type Finish = NonNullable<EntryOf<"run.ended">["finish"]>;
+export type TimeoutAction = Schemas["TimeoutAction"];
 export type NeededKey = Schemas["PublicNeededKey"];
 export type Citation = NonNullable<EntryOf<"run.ended">["citations"]>[number];
 export type HumanRequest = EntryOf<"human.requested">["requests"][number];

@@ -8,6 +8,7 @@ export const requests = {
   show: "Show",
   allowAll: "Allow all",
   unready: "A card has a text that is not sent, or that is no value",
+  acceptAll: "Accept all",
   skipAll: "Skip all",
   callTitle: (who: string, tool: string) => `May ${who} call ${tool}?`,
   writeTitle: (who: string) => `May ${who} write a file?`,
@@ -35,10 +36,16 @@ export const requests = {
     untrusted: "it sends data out after reading text of unknown authors",
   },
   because: (reasons: readonly string[]) => `Asked because ${reasons.join(", and ")}`,
-  estimate: (parts: string) => `about ${parts}`,
-  tokens: (count: string) => `${count} tokens`,
+  estimate: (parts: string) => `Expected: ${parts}`,
+  /** The size of the result. */
+  tokens: (count: string) => `${count} tokens to read`,
   outside: (count: number) => `${count} calls to other services`,
-  skipsIn: (time: string) => `Skipped in ${time} if you do not answer`,
+  /** What happens if nobody answers in time. */
+  atTimeout: {
+    skip: (time: string) => `Skipped in ${time} if you do not answer`,
+    confirm: (time: string) => `Allowed in ${time} if you do not answer`,
+    stop: (time: string) => `The run stops in ${time} if you do not answer`,
+  },
   expires: (time: string) => `${time} left to answer`,
   expired: "The time to answer is over",
   waitsForever: "Waits as long as you need",
@@ -68,6 +75,8 @@ export const requests = {
   sayLabel: "Your words to the model",
   repeatStep: "Repeat the step with these words",
   stopAll: "Stop the run",
+  /** Asks once more. */
+  stopNow: "Stop it now?",
   asForm: "Form",
   asJson: "JSON",
   badJson: "This is not a JSON object.",
@@ -80,6 +89,7 @@ export const requests = {
   unset: "not set",
   moreFields: (count: number) => plural(count, "more field", "more fields"),
   allArguments: "All arguments",
+  fewerFields: "Show less",
   /** Names of arguments that differ from their own words. */
   fields: { filename: "File name", url: "Address" } as Readonly<Record<string, string>>,
   yes: "yes",

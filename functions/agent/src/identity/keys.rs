@@ -40,14 +40,19 @@ impl<S: Secrets> ApiKeys<S> {
             return Err(Failure::new(ErrorCode::CredentialsMissing, how));
         };
         let hash = KeyHash::of(key).ok_or_else(refusal)?;
-        let list = match self {
-            Self::Inline(list) => Arc::clone(list),
-            Self::Stored(stored) => stored.get_value(now_ms).await.ok_or_else(|| {
-                Failure::new(ErrorCode::IdentityUnavailable, "the list of keys cannot be read")
-            })?,
-        };
+        let list = self.holders(now_ms).await.ok_or_else(|| {
+            Failure::new(ErrorCode::IdentityUnavailable, "the list of keys cannot be read")
+        })?;
         let holder = KeyHolder::of(&hash, &list).ok_or_else(refusal)?;
         Ok(Caller { tenant: holder.tenant.clone(), user: holder.user.clone() })
+    }
+
+    /// Returns the list of holders; `None` if the list cannot be read.
+    pub(super) async fn holders(&self, now_ms: i64) -> Option<Arc<Vec<KeyHolder>>> {
+        match self {
+            Self::Inline(list) => Some(Arc::clone(list)),
+            Self::Stored(stored) => stored.get_value(now_ms).await,
+        }
     }
 }
 

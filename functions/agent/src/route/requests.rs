@@ -13,7 +13,8 @@ use djinn_protocol::event::PublicHumanRequest;
 use djinn_protocol::request::{NoParameters, ResponseRequest};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{
-    LoadedRun, ResponseCapability, ResponseStatus, list_requests, submit_response, tool_schema,
+    LoadedRun, ResponseCapability, ResponseStatus, list_requests, submit_response, timeout_setting,
+    tool_schema,
 };
 use djinn_runtime::text_response::TextResponse;
 use djinn_runtime::texts::check_bounds;
@@ -47,14 +48,17 @@ pub(crate) async fn list_human_requests<P: Ports>(
     let mut run = find_own_run(&agent, &caller, &run).await?;
     let requests = list_requests(&agent.ports, &mut run).await?;
     let language = agent.settings.run.language;
-    let schemas = requests.iter().map(|request| {
-        let (_, tool, _) = request.subject.call()?;
-        tool_schema(&agent.ports, tool, language)
-    });
+    let setting = timeout_setting(&run);
     let public = public_requests(&agent, caller, &parts, &run, &requests).await;
-    let requests = public.into_iter().zip(schemas);
-    let requests =
-        requests.map(|(request, schema)| OpenHumanRequestBody { request, schema }).collect();
+    let requests = requests.iter().zip(public).map(|(request, public)| {
+        let tool = request.subject.call().map(|(_, tool, _)| tool);
+        OpenHumanRequestBody {
+            request: public,
+            schema: tool.and_then(|tool| tool_schema(&agent.ports, tool, language)),
+            on_timeout: setting.and_then(|setting| request.timeout_action(setting)),
+        }
+    });
+    let requests = requests.collect();
     let key = run.key();
     let body = HumanRequestListBody { run: key.run.to_string(), requests };
     Ok(JsonReply::json(&body)?.about_run(&key.run))

@@ -4,7 +4,9 @@ use axum::extract::State;
 use axum::http::request::Parts;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{FileName, SessionName, UserId};
-use djinn_protocol::body::{SessionBody, SessionListBody, SessionSummaryBody, TitleBody, TurnBody};
+use djinn_protocol::body::{
+    SessionBody, SessionListBody, SessionSummaryBody, SharedSessionBody, TitleBody, TurnBody,
+};
 use djinn_protocol::event::{PublicCitation, PublicFile};
 use djinn_protocol::request::{NoParameters, PageQuery, TitleRequest};
 use djinn_runtime::port::catalog::{
@@ -12,8 +14,8 @@ use djinn_runtime::port::catalog::{
 };
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::share::Shares;
-use djinn_runtime::serve::{Permission, SessionAccess, delete_session};
+use djinn_runtime::port::share::{SessionShare, Shares};
+use djinn_runtime::serve::{Permission, SessionAccess, delete_session, list_shared_sessions};
 use djinn_runtime::texts::{MAX_TITLE, SessionTitle, check_bounds};
 use djinn_runtime::world::Ports;
 
@@ -36,9 +38,20 @@ pub(crate) async fn list_sessions<P: Ports>(
 ) -> ReplyResult {
     let store = agent.ports.store();
     let page = store.list_sessions(&caller.user_key(), after.as_ref(), limit).await?;
-    let sessions = page.items.iter().map(session_summary_body).collect();
-    let next = page.next.map(|position| position.to_string());
-    JsonReply::json(&SessionListBody { user: caller.user.as_str().to_owned(), sessions, next })
+    let shared = match after {
+        None => Some(list_shared_sessions(&agent.ports, &caller.user_key()).await?),
+        Some(_) => None,
+    };
+    let sessions = page.items.into_iter().map(|session| {
+        let name = session.session.to_string();
+        session_summary_body(name, session)
+    });
+    JsonReply::json(&SessionListBody {
+        user: caller.user.as_str().to_owned(),
+        sessions: sessions.collect(),
+        shared: shared.map(|shared| shared.into_iter().map(shared_session_body).collect()),
+        next: page.next.map(|position| position.to_string()),
+    })
 }
 
 /// `GET /sessions/{session}`: returns the questions and answers, newest first, and the files.
@@ -66,6 +79,7 @@ pub(crate) async fn show_session<P: Ports>(
         Permission::Read | Permission::Write => None,
     };
     let can_write = access.permission == Permission::Write;
+    let is_owner = shares.is_some();
     JsonReply::json(&SessionBody {
         session: access.session_name().to_string(),
         title,
@@ -74,7 +88,8 @@ pub(crate) async fn show_session<P: Ports>(
         turns: page.items.iter().map(|turn| turn_body(turn, &caller.user, owner)).collect(),
         next: page.next.map(|position| position.to_string()),
         files: PublicFile::list(visible_files, &links),
-        write: shares.is_none().then_some(can_write),
+        write: (!is_owner).then_some(can_write),
+        owner: (!is_owner).then_some(key.owner.as_str()),
         shares: shares.map(|shares| shares.iter().map(share::share_body).collect()),
     })
 }
@@ -133,13 +148,24 @@ fn parse_title(request: &TitleRequest) -> Result<SessionTitle, ApiError> {
     }
 }
 
-fn session_summary_body(session: &SessionSummary) -> SessionSummaryBody {
-    let SessionSummary { session, title, started_at_ms, newest_at_ms } = session;
+/// Returns a session in a list, by the caller's name for the session.
+fn session_summary_body(session: String, summary: SessionSummary) -> SessionSummaryBody {
+    let SessionSummary { session: _, title, newest_question, started_at_ms, newest_at_ms } =
+        summary;
     SessionSummaryBody {
-        session: session.to_string(),
-        title: title.clone(),
-        started_at_ms: *started_at_ms,
-        last_active_at_ms: *newest_at_ms,
+        session,
+        title,
+        newest_question,
+        started_at_ms,
+        last_active_at_ms: newest_at_ms,
+    }
+}
+
+fn shared_session_body((share, summary): (SessionShare, SessionSummary)) -> SharedSessionBody {
+    SharedSessionBody {
+        summary: session_summary_body(share.handle.to_string(), summary),
+        owner: share.session.owner.to_string(),
+        write: share.can_write,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Shares of a session: `/sessions/{session}/share`. A handle is the session's name for guests, in every
 //! request with a session name.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use djinn_core::error_code::{ErrorCode, Failure};
@@ -17,7 +18,7 @@ use crate::access::require_access;
 use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
 use crate::body::OwnBody;
-use crate::identity::Caller;
+use crate::identity::{Caller, KnownUsers};
 use crate::path::PathId;
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
@@ -34,6 +35,7 @@ pub(crate) async fn share_session<P: Ports>(
     caller: Caller,
     PathId(name): PathId<SessionName>,
     _: UrlQuery<NoParameters>,
+    users: Option<Extension<KnownUsers>>,
     OwnBody(ShareRequest { with, write }): OwnBody<ShareRequest>,
 ) -> ReplyResult {
     let audience = parse_audience(&with, &caller)?;
@@ -42,6 +44,9 @@ pub(crate) async fn share_session<P: Ports>(
     let store = agent.ports.store();
     let summary = store.find_session(&caller.user_key(), &session.session).await?;
     let summary = summary.ok_or(ErrorCode::SessionNotFound)?;
+    if let Some(Extension(users)) = users {
+        require_known(&audience, &users, &caller)?;
+    }
     let share = SessionShare {
         handle: new_handle()?,
         session,
@@ -94,6 +99,17 @@ fn parse_audience(with: &AudienceRequest, caller: &Caller) -> Result<Audience, A
     } else {
         Ok(Audience::User(user))
     }
+}
+
+/// Rejects a user whose name is in no key of the caller's tenant.
+fn require_known(audience: &Audience, users: &KnownUsers, caller: &Caller) -> Result<(), ApiError> {
+    let Audience::User(user) = audience else { return Ok(()) };
+    if users.contains(&caller.tenant, user) {
+        return Ok(());
+    }
+    let nearest = users.find_near_miss(caller, user);
+    let hint = nearest.map_or_else(String::new, |name| format!(": did you mean `{name}`?"));
+    Err(ApiError::invalid_field(WITH, &format!("must name a user who has a key{hint}")))
 }
 
 /// Creates a random handle of 128 bits.

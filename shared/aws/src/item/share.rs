@@ -1,4 +1,5 @@
-//! `SHARE#<handle>` / `META`, and `SESSION#<hash of owner>#<session>` / `SHARE#<handle>`: a share.
+//! `SHARE#<handle>` / `META`, `SESSION#<hash of owner>#<session>` / `SHARE#<handle>`, and `USER#<guest>` /
+//! `SHARE#<created>#<handle>`: a share.
 
 use djinn_core::id::{SessionId, ShareHandle, TenantId, UserId};
 use djinn_runtime::port::share::{Audience, SessionShare};
@@ -6,9 +7,12 @@ use djinn_runtime::port::{SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
-use crate::key::{Attributes, ItemKey, META, session_partition, share_partition, share_sort};
+use crate::key::{
+    Attributes, ItemKey, META, guest_share_sort, session_partition, share_partition, share_sort,
+    user_partition,
+};
 
-/// A share, stored under two keys: from the handle to the session, and from the session to its handles.
+/// A share, stored under each key by which it is found: its handle, its session, and its guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ShareItem {
     pub(crate) handle: ShareHandle,
@@ -29,6 +33,13 @@ impl ShareItem {
 
     pub(crate) fn key_in_session(session: &SessionKey, handle: &ShareHandle) -> ItemKey {
         ItemKey::new(session_partition(session), share_sort(handle))
+    }
+
+    /// Returns the key in the guest's list; `None` for a share with a whole tenant.
+    pub(crate) fn key_of_guest(&self, tenant: &TenantId) -> Option<ItemKey> {
+        let Audience::User(guest) = &self.audience else { return None };
+        let sort = guest_share_sort(self.created_at_ms, &self.handle);
+        Some(ItemKey::new(user_partition(tenant, guest), sort))
     }
 
     pub(crate) fn of(share: &SessionShare, expires: i64) -> Self {
@@ -77,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trips_in_both_of_its_places(
+        fn round_trips_in_each_of_its_places(
             can_write in any::<bool>(), to_all in any::<bool>(), times in any::<(i64, i64, i64)>(),
         ) {
             let handle = sample::shared_session().handle;
@@ -91,10 +102,13 @@ mod tests {
                 created_at_ms: times.1,
                 expires: times.2,
             };
-            for key in [
+            let guest = item.key_of_guest(&sample::tenant());
+            prop_assert_eq!(guest.is_none(), to_all);
+            let keys = [
                 ShareItem::key(&sample::tenant(), &handle),
                 ShareItem::key_in_session(&sample::session(), &handle),
-            ] {
+            ];
+            for key in keys.into_iter().chain(guest) {
                 let stored = item.to_item(key).unwrap();
                 prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Share(item.clone()))));
             }

@@ -13,6 +13,9 @@ pub(crate) struct UserSessionItem {
     pub(crate) session: SessionId,
     /// The start of the session's first question.
     pub(crate) title: String,
+    /// The start of the session's newest question.
+    #[serde(default)]
+    pub(crate) newest_question: String,
     pub(crate) started_at_ms: i64,
     /// The start of the newest run, Unix milliseconds.
     pub(crate) newest_at_ms: i64,
@@ -47,10 +50,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trips(title in ".{0,80}", times in any::<(i64, i64, i64)>()) {
+        fn round_trips(title in ".{0,80}", newest in ".{0,80}", times in any::<(i64, i64, i64)>()) {
             let item = UserSessionItem {
                 session: sample::session().session,
                 title,
+                newest_question: newest,
                 started_at_ms: times.0,
                 newest_at_ms: times.1,
                 expires: times.2,

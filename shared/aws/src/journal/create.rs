@@ -93,6 +93,7 @@ impl AwsStore {
         let session_item = self.transact_update(ItemChange {
             key: UserSessionItem::key(tenant, spec.owner(), &spec.session),
             expression: "SET #session = :session, #title = if_not_exists(#title, :title), \
+                    #newest_question = :title, \
                     #started_at_ms = if_not_exists(#started_at_ms, :now), \
                     #newest_at_ms = :now, #expires = :expires",
             condition: "",

@@ -99,6 +99,7 @@ impl HumanSettings {
 
 /// The default response at the timeout of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeoutAction {
     /// The call is not made.

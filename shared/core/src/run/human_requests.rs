@@ -18,7 +18,7 @@ use crate::effect::{AwaitHuman, Delivery, Effect};
 use crate::entry::Event;
 use crate::estimate::Estimate;
 use crate::human::{
-    HumanRequest, HumanResponse, HumanSettings, Interrupt, Reason, Resolution, ResponseError,
+    HumanRequest, HumanResponse, HumanSettings, Interrupt, Resolution, ResponseError,
     ResponseRecord, TimeoutAction,
 };
 use crate::id::{ChildId, EntryId, EntryName, HumanRequestId, MessageId, Path};
@@ -208,14 +208,8 @@ impl HumanRequests {
         request: &HumanRequestId,
         on_timeout: TimeoutAction,
     ) -> Option<(HumanRequest, ResponseRecord)> {
-        let request =
-            self.pending.get(request).filter(|pending| pending.expires_at_ms.is_some())?;
-        // A timeout never approves sending untrusted content or raising a budget, and never answers a
-        // question.
-        let consent_reasons = [Reason::Untrusted, Reason::Budget, Reason::Clarification];
-        let is_no_consent = on_timeout == TimeoutAction::Confirm
-            && consent_reasons.iter().any(|reason| request.reasons.contains(reason));
-        let answer = if is_no_consent { HumanResponse::Skip } else { on_timeout.to_response() };
+        let request = self.pending.get(request)?;
+        let answer = request.timeout_action(on_timeout)?.to_response();
         let response = ResponseRecord {
             request: request.id.clone(),
             id: String::new(),

@@ -7,7 +7,8 @@ use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
 use djinn_core::estimate::Estimate;
 use djinn_core::human::{
-    ASK_USER, HumanResponse, HumanSettings, Reason, TimeoutAction, approval_reasons, call_risk,
+    ASK_USER, HumanRequest, HumanResponse, HumanSettings, Reason, Subject, TimeoutAction,
+    approval_reasons, call_risk,
 };
 use djinn_core::id::StepId;
 use djinn_core::input::Input;
@@ -374,5 +375,33 @@ fn a_change_that_makes_no_plan_changes_nothing() {
         // Without a step of its own there is still the one at work.
         assert!(is_none || name == "none", "{name}");
         assert_eq!(changed.running_children().len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_timeout_never_consents_to_what_needs_a_user() {
+    use TimeoutAction::{Confirm, Skip, Stop};
+    for (reason, setting, action) in [
+        (Reason::Risk, Confirm, Confirm),
+        (Reason::Result, Confirm, Confirm),
+        (Reason::Untrusted, Confirm, Skip),
+        (Reason::Budget, Confirm, Skip),
+        (Reason::Clarification, Confirm, Skip),
+        (Reason::Untrusted, Stop, Stop),
+        (Reason::Risk, Skip, Skip),
+    ] {
+        let mut request = HumanRequest {
+            id: serde_json::from_value(json!("t1.c1")).unwrap(),
+            child: None,
+            subject: Subject::StepReview { step: StepId(1), details: "x".into() },
+            risk: Risk::Low,
+            reasons: vec![Reason::Plan, reason],
+            estimate: Estimate::default(),
+            digest: String::new(),
+            expires_at_ms: Some(1),
+        };
+        assert_eq!(request.timeout_action(setting), Some(action), "{reason:?}");
+        request.expires_at_ms = None;
+        assert_eq!(request.timeout_action(setting), None, "{reason:?}");
     }
 }

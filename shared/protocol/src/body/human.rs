@@ -1,5 +1,6 @@
 //! Responses about human requests.
 
+use djinn_core::human::TimeoutAction;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,6 +27,9 @@ pub struct OpenHumanRequestBody<'a> {
     /// exists now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
+    /// The default response to this request at `expires_at_ms`; absent if the request never expires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_timeout: Option<TimeoutAction>,
 }
 
 /// The receipt for a user's response.

@@ -13,6 +13,10 @@ pub struct SessionListBody {
     pub user: String,
     /// The sessions of this page.
     pub sessions: Vec<SessionSummaryBody>,
+    /// Sessions of other users, shared with the caller by name: the 50 newest shares, sorted by newest question.
+    /// Only on the first page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Vec<SharedSessionBody>>,
     /// The `cursor` for the next page; null on the last page.
     pub next: Option<String>,
 }
@@ -21,14 +25,29 @@ pub struct SessionListBody {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionSummaryBody {
-    /// The label of the session.
+    /// The label of the session, or the handle of a share for guests.
     pub session: String,
     /// The title: the beginning of the first question, or a title from the owner.
     pub title: String,
+    /// The beginning of the newest question, at most 121 characters; may be empty for old sessions.
+    pub newest_question: String,
     /// The start time, Unix milliseconds.
     pub started_at_ms: i64,
     /// The time of the newest question, Unix milliseconds.
     pub last_active_at_ms: i64,
+}
+
+/// A session of another user in a guest's list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SharedSessionBody {
+    /// The session.
+    #[serde(flatten)]
+    pub summary: SessionSummaryBody,
+    /// The user who shares the session.
+    pub owner: String,
+    /// True if the caller may ask questions.
+    pub write: bool,
 }
 
 /// A session: one page of its questions, newest first, and its files.
@@ -55,6 +74,9 @@ pub struct SessionBody<'a> {
     /// True if the caller may ask questions; absent for the owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write: Option<bool>,
+    /// The user who shares the session; for guests only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<&'a str>,
 }
 
 /// A question and its answer.

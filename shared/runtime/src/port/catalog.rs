@@ -105,6 +105,8 @@ pub struct SessionSummary {
     pub session: SessionId,
     /// The user's title, or by default the beginning of the first question.
     pub title: String,
+    /// The beginning of the newest question; empty for sessions without a question since this field existed.
+    pub newest_question: String,
     /// The start of the first run, in Unix milliseconds.
     pub started_at_ms: i64,
     /// The start of the newest run, in Unix milliseconds.

@@ -82,6 +82,14 @@ pub trait Shares {
         session: &SessionKey,
     ) -> impl Future<Output = Result<Vec<SessionShare>, StoreError>> + Send;
 
+    /// Returns the newest shares with this user, newest first, at most `limit`. Leaves out shares with a whole
+    /// tenant. Eventually consistent.
+    fn list_shares_with(
+        &self,
+        user: &UserKey,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<SessionShare>, StoreError>> + Send;
+
     /// Ends a share of this session; returns `false` if the session has no share of this handle.
     fn end_share(
         &self,

@@ -1,15 +1,22 @@
 //! Users' permissions in sessions and for runs.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{SessionName, ShareHandle};
 use djinn_core::session::SharedSession;
+use futures::future::try_join_all;
 
 use super::{LoadedRun, request_stop, store_failure};
-use crate::port::catalog::Catalog;
+use crate::port::catalog::{Catalog, SessionSummary};
 use crate::port::journal::Journals;
 use crate::port::share::{SessionShare, Shares};
 use crate::port::{RunKey, SessionKey, StoreError, UserKey};
 use crate::world::Ports;
+
+/// The maximum number of shares in a guest's list.
+const MAX_LISTED_SHARES: usize = 50;
 
 /// A user's right in a session; each right includes the earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,9 +117,41 @@ async fn find_valid_share<P: Ports>(
 
 /// Returns true if the shared session was not deleted or replaced since.
 async fn is_share_current<P: Ports>(ports: &P, share: &SessionShare) -> Result<bool, StoreError> {
+    Ok(find_shared_session(ports, share).await?.is_some())
+}
+
+/// Returns the shared session, unless deleted or replaced since.
+async fn find_shared_session<P: Ports>(
+    ports: &P,
+    share: &SessionShare,
+) -> Result<Option<SessionSummary>, StoreError> {
     let SessionKey { session, .. } = &share.session;
     let entry = ports.store().find_session(&share.session.owner_key(), session).await?;
-    Ok(entry.is_some_and(|entry| entry.started_at_ms == share.session_started_at_ms))
+    Ok(entry.filter(|entry| entry.started_at_ms == share.session_started_at_ms))
+}
+
+/// Returns the sessions that other users share with this user, newest question first. Leaves out sessions that
+/// are shared with the whole tenant.
+///
+/// # Errors
+/// Returns [`StoreError`] if the store cannot be read.
+pub async fn list_shared_sessions<P: Ports>(
+    ports: &P,
+    user: &UserKey,
+) -> Result<Vec<(SessionShare, SessionSummary)>, StoreError> {
+    let mut shares = ports.store().list_shares_with(user, MAX_LISTED_SHARES).await?;
+    // Of several shares of a session, the newest counts.
+    let mut seen = BTreeSet::new();
+    shares.retain(|share| {
+        let SessionKey { owner, session, .. } = &share.session;
+        seen.insert((owner.clone(), session.clone()))
+    });
+    let summaries = shares.iter().map(|share| find_shared_session(ports, share));
+    let summaries = try_join_all(summaries).await?;
+    let pairs = shares.into_iter().zip(summaries);
+    let mut sessions: Vec<_> = pairs.filter_map(|(share, found)| Some((share, found?))).collect();
+    sessions.sort_by_key(|(_, summary)| Reverse(summary.newest_at_ms));
+    Ok(sessions)
 }
 
 /// Returns the run if visible to the user: the user's own, a guest's in the user's session, or one in a

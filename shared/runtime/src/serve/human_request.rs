@@ -1,7 +1,9 @@
 //! Human requests of a run, and the responses of users.
 
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::human::{HumanRequest, HumanResponse, Resolution, ResponseError, ResponseRecord};
+use djinn_core::human::{
+    HumanRequest, HumanResponse, Resolution, ResponseError, ResponseRecord, TimeoutAction,
+};
 use djinn_core::language::Language;
 use djinn_core::plan::{MAX_TITLE, PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
@@ -39,6 +41,12 @@ pub async fn list_requests<P: Ports>(
     }
     let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
     Ok(journal.run().pending_requests().cloned().collect())
+}
+
+/// Returns the setting for the timeout of a run's requests, as of the last read of its journal.
+#[must_use]
+pub fn timeout_setting(run: &LoadedRun) -> Option<TimeoutAction> {
+    run.journal().ok().map(|journal| journal.run().spec().settings.human.on_timeout)
 }
 
 /// Returns the JSON Schema of a tool's arguments, described in `language`. Covers only the deployment's own

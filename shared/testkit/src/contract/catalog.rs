@@ -146,6 +146,7 @@ pub async fn sessions_are_listed_by_their_newest_run(store: &impl Store) -> Chec
     let newest = first.items.first().ok_or("no sessions")?;
     assert_eq!((newest.started_at_ms, newest.newest_at_ms), (START + 1, START + 9));
     assert_eq!(newest.title, "What is r1? And why? 为什么");
+    assert_eq!(newest.newest_question, "What is r2? And why? 为什么");
     let rest = store.list_sessions(&user, first.next.as_ref(), 3).await?;
     let labels_of_rest: Vec<_> = rest.items.iter().map(|item| item.session.as_str()).collect();
     assert_eq!((labels_of_rest, rest.next), (vec!["a"], None));

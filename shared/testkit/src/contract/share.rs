@@ -70,6 +70,38 @@ pub async fn a_share_is_found_by_its_handle_and_by_its_session(store: &impl Stor
     Ok(())
 }
 
+/// A guest's list has the shares with this guest, newest first, until they end.
+pub async fn a_guest_finds_the_sessions_shared_with_the_guest(store: &impl Store) -> Checked {
+    let first = RunFixture::of("s", "r")?;
+    let second = RunFixture::of("s2", "r")?;
+    let abroad = RunFixture::of_tenant("t2", "s", "r")?;
+    for run in [&first, &second, &abroad] {
+        end_run(store, run).await?;
+    }
+    let old = share_of(&first, 9)?;
+    let mut new = share_of(&second, 1)?;
+    new.created_at_ms += 1;
+    let mut for_all = share_of(&first, 3)?;
+    for_all.audience = Audience::Tenant;
+    let mut for_carl = share_of(&first, 4)?;
+    for_carl.audience = Audience::User(UserId::new("carl")?);
+    let foreign = share_of(&abroad, 5)?;
+    for share in [&old, &new, &for_all, &for_carl, &foreign] {
+        assert_eq!(store.add_share(share).await?, ShareResult::Added);
+    }
+    let bob = first.clone().by_user("bob")?.user_key();
+    assert_eq!(store.list_shares_with(&bob, 9).await?, [new.clone(), old.clone()]);
+    assert_eq!(store.list_shares_with(&bob, 1).await?, [new]);
+    let bob_abroad = abroad.by_user("bob")?.user_key();
+    assert_eq!(store.list_shares_with(&bob_abroad, 9).await?, [foreign]);
+    assert!(store.list_shares_with(&first.user_key(), 9).await?.is_empty());
+    assert!(store.end_share(&second.session_key(), &handle_of(1)?).await?);
+    assert_eq!(store.list_shares_with(&bob, 9).await?, [old]);
+    store.delete_session(&first.user_key(), &first.spec.session).await?;
+    assert!(store.list_shares_with(&bob, 9).await?.is_empty());
+    Ok(())
+}
+
 /// A session without a run cannot be shared, nor a session recreated since.
 pub async fn only_a_session_that_is_there_can_be_shared(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;

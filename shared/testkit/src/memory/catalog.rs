@@ -111,10 +111,12 @@ impl State {
             let session = owner.sessions.entry(spec.session.clone()).or_insert(SessionSummary {
                 session: spec.session.clone(),
                 title: title.clone(),
+                newest_question: String::new(),
                 started_at_ms: now_ms,
                 newest_at_ms: now_ms,
             });
             session.newest_at_ms = now_ms;
+            session.newest_question.clone_from(&title);
         }
         let place = RunPosition { started_at_ms: now_ms, run: key.run.clone() };
         let run = RunSummary {

@@ -1,8 +1,8 @@
 //! The shares of sessions in memory, by tenant and handle.
 
 use djinn_core::id::{ShareHandle, TenantId};
-use djinn_runtime::port::share::{MAX_SHARES, SessionShare, ShareResult, Shares};
-use djinn_runtime::port::{SessionKey, StoreError};
+use djinn_runtime::port::share::{Audience, MAX_SHARES, SessionShare, ShareResult, Shares};
+use djinn_runtime::port::{SessionKey, StoreError, UserKey};
 
 use super::{MemoryStore, OpKind, State};
 
@@ -25,6 +25,22 @@ impl Shares for MemoryStore {
         self.perform(OpKind::ListShares, None, None, |state| {
             let shares = state.shares.values().filter(|share| share.session == *session);
             Ok(shares.cloned().collect())
+        })
+        .await
+    }
+
+    async fn list_shares_with(
+        &self,
+        user: &UserKey,
+        limit: usize,
+    ) -> Result<Vec<SessionShare>, StoreError> {
+        self.perform(OpKind::ListSharesWith, None, None, |state| {
+            let audience = Audience::User(user.user.clone());
+            let shares = state.shares.values();
+            let mut shares: Vec<_> =
+                shares.filter(|share| share.is_for(user) && share.audience == audience).collect();
+            shares.sort_by_key(|share| std::cmp::Reverse((share.created_at_ms, &share.handle)));
+            Ok(shares.into_iter().take(limit).cloned().collect())
         })
         .await
     }

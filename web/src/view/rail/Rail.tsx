@@ -133,8 +133,9 @@ interface ItemProps {
 const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, onNavigate }: ItemProps): ReactNode {
   const words = useWords();
   const language = useLanguage();
-  const canShare = usePage(hasUsers);
   const { rail } = words;
+  const search = usePage((state) => state.conversations.search.trim().toLocaleLowerCase());
+  const isFoundByQuestion = search !== "" && !item.title.toLocaleLowerCase().includes(search);
   const marks = {
     running: { style: styles.running, name: rail.markRunning },
     waiting: { style: styles.waiting, name: rail.markWaiting },
@@ -156,25 +157,40 @@ const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, 
         </span>
         {mark ? <span className="unseen">, {mark.name}</span> : null}
         <time className={styles.time}>{formatMoment(item.lastActiveAtMs, Date.now(), language)}</time>
+        {item.owner === null ? null : (
+          <span className={styles.detail}>
+            {words.rail.by} <bdi>{item.owner}</bdi>
+          </span>
+        )}
+        {isFoundByQuestion ? <bdi className={styles.detail}>{item.newestQuestion}</bdi> : null}
       </a>
-      <MenuProvider placement="bottom-end">
-        <MenuButton className={styles.actions} aria-label={words.rail.actions(item.title)}>
-          <Icon name="more" />
-        </MenuButton>
-        <PopMenu>
-          {canShare ? (
-            <MenuItem className={menu.item} onClick={onShare}>
-              {words.rail.share}
-            </MenuItem>
-          ) : null}
-          <MenuItem className={menu.item} onClick={onRename}>
-            {words.rail.rename}
-          </MenuItem>
-          <MenuItem className={`${menu.item} ${menu.danger}`} onClick={onRemove}>
-            {words.rail.remove}
-          </MenuItem>
-        </PopMenu>
-      </MenuProvider>
+      {item.owner === null ? <ItemMenu item={item} onShare={onShare} onRename={onRename} onRemove={onRemove} /> : null}
     </div>
   );
 });
+
+/** What the owner of a conversation can do with it. */
+function ItemMenu({ item, onShare, onRename, onRemove }: Omit<ItemProps, "isCurrent" | "onNavigate">): ReactNode {
+  const words = useWords();
+  const canShare = usePage(hasUsers);
+  return (
+    <MenuProvider placement="bottom-end">
+      <MenuButton className={styles.actions} aria-label={words.rail.actions(item.title)}>
+        <Icon name="more" />
+      </MenuButton>
+      <PopMenu>
+        {canShare ? (
+          <MenuItem className={menu.item} onClick={onShare}>
+            {words.rail.share}
+          </MenuItem>
+        ) : null}
+        <MenuItem className={menu.item} onClick={onRename}>
+          {words.rail.rename}
+        </MenuItem>
+        <MenuItem className={`${menu.item} ${menu.danger}`} onClick={onRemove}>
+          {words.rail.remove}
+        </MenuItem>
+      </PopMenu>
+    </MenuProvider>
+  );
+}

@@ -2,7 +2,7 @@
 
 import type { ConversationSummary } from "../../store/types";
 
-export type GroupName = "waiting" | "today" | "yesterday" | "week" | "older";
+export type GroupName = "waiting" | "today" | "yesterday" | "week" | "older" | "shared";
 
 export interface Group {
   readonly name: GroupName;
@@ -10,7 +10,7 @@ export interface Group {
 }
 
 const DAY_MS = 86_400_000;
-const ORDER: readonly GroupName[] = ["waiting", "today", "yesterday", "week", "older"];
+const ORDER: readonly GroupName[] = ["waiting", "today", "yesterday", "week", "older", "shared"];
 
 function startOfDay(nowMs: number): number {
   const day = new Date(nowMs);
@@ -27,6 +27,7 @@ export function groupConversations(items: readonly ConversationSummary[], nowMs:
 
 function nameOf(item: ConversationSummary, today: number): GroupName {
   if (item.mark === "waiting") return "waiting";
+  if (item.owner !== null) return "shared";
   if (item.lastActiveAtMs >= today) return "today";
   if (item.lastActiveAtMs >= today - DAY_MS) return "yesterday";
   return item.lastActiveAtMs >= today - 7 * DAY_MS ? "week" : "older";

@@ -1,4 +1,4 @@
-import { memo, type ReactNode, useId, useRef, useState } from "react";
+import { memo, type MouseEvent, type ReactNode, useId, useRef, useState } from "react";
 import type { Decision, RequestState, ResponseProgress, Run } from "../../store/types";
 import { neededKey } from "../../store/run_actions";
 import { useLanguage, useWords } from "../../words";
@@ -79,8 +79,12 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
   // The conversation shows the words of the run itself right above.
   const isAbove =
     state.path === "" && run.lanes.get("")?.rows.some((row) => row.kind === "message" && row.text === state.reasoning);
-  const stop = (): void => {
-    if (isArmed()) actions.stop();
+  const [asksToStop, setAsksToStop] = useState(false);
+  const stop = (event: MouseEvent): void => {
+    // The second click of a double click is no second thought.
+    if (!isArmed() || event.detail > 1) return;
+    if (asksToStop) actions.stop();
+    else setAsksToStop(true);
   };
   return (
     <section
@@ -192,11 +196,12 @@ export const RequestCard = memo(function RequestCard({ run, state, progress }: C
               ) : null}
               <button
                 type="button"
-                className={`${parts.button} ${parts.plain}`}
+                className={`${parts.button} ${asksToStop ? parts.danger : parts.plain}`}
                 aria-disabled={!looksArmed}
                 onClick={stop}
+                onBlur={() => setAsksToStop(false)}
               >
-                {words.requests.stopAll}
+                {asksToStop ? words.requests.stopNow : words.requests.stopAll}
               </button>
             </div>
           )}
@@ -221,8 +226,8 @@ function Facts({ state, isMine }: { state: RequestState; isMine: boolean }): Rea
   // A question or an interruption asks for no consent.
   const consents = (request.reasons ?? []).filter((reason) => reason !== "clarification");
   const asksConsent = consents.length > 0 || request.risk !== "low";
-  // Other clients and the deployment may choose another response to a timeout, and no event tells.
-  const isSkipped = usePage((page) => newestTurn(conversationOf(page))?.skipsUnanswered ?? false);
+  const { on_timeout: action } = request;
+  const timeLeft = !isMine || !action ? words.requests.expires : words.requests.atTimeout[action];
   const reasons = consents.map((reason) => words.requests.reasons[reason]);
   return (
     <div className={styles.facts}>
@@ -235,7 +240,7 @@ function Facts({ state, isMine }: { state: RequestState; isMine: boolean }): Rea
         {expires === null
           ? words.requests.waitsForever
           : expires > left
-            ? (isMine && isSkipped ? words.requests.skipsIn : words.requests.expires)(formatClock(expires - left))
+            ? timeLeft(formatClock(expires - left))
             : words.requests.expired}
       </span>
     </div>

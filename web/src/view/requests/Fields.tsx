@@ -281,6 +281,7 @@ export function ObjectFields({
     return schema.required.has(name) || value[name] !== undefined;
   };
   const shown = all.filter(([name, field]) => isShown(name, field));
+  const isLess = shown.length < all.length;
   const fields = shown.map(([name, field]) => (
     <Field
       key={name}
@@ -301,12 +302,13 @@ export function ObjectFields({
       }}
     />
   ));
-  if (shown.length === all.length) return fields;
+  if (!isLess && !isWhole) return fields;
+  const more = path === "" ? words.requests.allArguments : words.requests.moreFields(all.length - shown.length);
   return (
     <>
       {fields}
-      <button type="button" className={`${parts.quiet} ${styles.more}`} onClick={() => setIsWhole(true)}>
-        {path === "" ? words.requests.allArguments : words.requests.moreFields(all.length - shown.length)}
+      <button type="button" className={`${parts.quiet} ${styles.more}`} onClick={() => setIsWhole(!isWhole)}>
+        {isWhole ? words.requests.fewerFields : more}
       </button>
     </>
   );

@@ -27,9 +27,10 @@ export function Tray({ run, onShow }: TrayProps): ReactNode {
   const isInView = useIsInView(only);
   const isUnready = useIsAnyUnready(open.map(({ request }) => editKey(run.id, request)));
   if (open.length === 0 || isInView) return null;
-  // Calls can be decided together; a question, a plan or a budget is decided on its own.
-  const areCalls =
-    open.length > 1 && open.every((state) => kindOf(state.request) === "call" || kindOf(state.request) === "write");
+  // Calls, or results, can be decided together; a question, a plan or a budget is decided on its own.
+  const kinds = open.map((state) => kindOf(state.request));
+  const areCalls = kinds.length > 1 && kinds.every((kind) => kind === "call" || kind === "write");
+  const areResults = kinds.length > 1 && kinds.every((kind) => kind === "result");
   const skipAll = (): void => {
     if (!isArmed()) return;
     for (const group of new Set(open.map((state) => state.group))) actions.respondGroup(group, { kind: "skip" });
@@ -50,22 +51,22 @@ export function Tray({ run, onShow }: TrayProps): ReactNode {
       <button type="button" className={parts.quiet} onClick={onShow}>
         {words.requests.show}
       </button>
+      {areCalls || areResults ? (
+        <button
+          type="button"
+          className={parts.quiet}
+          disabled={isUnready}
+          title={isUnready ? words.requests.unready : undefined}
+          aria-disabled={!looksArmed}
+          onClick={allowAll}
+        >
+          {areCalls ? words.requests.allowAll : words.requests.acceptAll}
+        </button>
+      ) : null}
       {areCalls ? (
-        <>
-          <button
-            type="button"
-            className={parts.quiet}
-            disabled={isUnready}
-            title={isUnready ? words.requests.unready : undefined}
-            aria-disabled={!looksArmed}
-            onClick={allowAll}
-          >
-            {words.requests.allowAll}
-          </button>
-          <button type="button" className={parts.quiet} aria-disabled={!looksArmed} onClick={skipAll}>
-            {words.requests.skipAll}
-          </button>
-        </>
+        <button type="button" className={parts.quiet} aria-disabled={!looksArmed} onClick={skipAll}>
+          {words.requests.skipAll}
+        </button>
       ) : null}
     </div>
   );

@@ -50,6 +50,8 @@ function NewShare({ onError }: Failing): ReactNode {
   const [user, setUser] = useState("");
   const [canWrite, setCanWrite] = useState(false);
   const [isSending, setIsSending] = useState(false);
+  // Only a server with keys knows its users.
+  const isUnchecked = usePage(({ config }) => config.state === "ready" && config.value.signIn.kind !== "key");
   const name = user.trim();
   const isReady = (isForAll || name !== "") && !isSending;
   const share = async (): Promise<void> => {
@@ -81,7 +83,7 @@ function NewShare({ onError }: Failing): ReactNode {
         )}
       </Labelled>
       {isForAll ? null : (
-        <Labelled label={words.share.user}>
+        <Labelled note={isUnchecked ? words.share.exactly : ""} label={words.share.user}>
           {(id) => (
             <input
               id={id}
@@ -115,12 +117,19 @@ function NewShare({ onError }: Failing): ReactNode {
   );
 }
 
-function Labelled({ label, children }: { label: string; children: (id: string) => ReactNode }): ReactNode {
+interface LabelledProps {
+  readonly label: string;
+  readonly note?: string;
+  readonly children: (id: string) => ReactNode;
+}
+
+function Labelled({ label, note = "", children }: LabelledProps): ReactNode {
   const id = useId();
   return (
     <div>
       <label htmlFor={id}>{label}</label>
       {children(id)}
+      {note ? <p className={styles.nameNote}>{note}</p> : null}
     </div>
   );
 }

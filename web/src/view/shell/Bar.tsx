@@ -43,6 +43,11 @@ export function Bar({ conversation, isNarrow, isPanelOpen, onMenu, onShare, onPa
       <h1 className={styles.title}>
         <bdi>{title}</bdi>
       </h1>
+      {conversation && conversation.owner !== null ? (
+        <span className={styles.demo}>
+          {words.rail.by} <bdi>{conversation.owner}</bdi>
+        </span>
+      ) : null}
       {isScripted && !(isNarrow && run) ? (
         <span className={styles.demo} title={words.page.demoModel}>
           {isNarrow || conversation ? words.page.demoShort : words.page.demoModel}
@@ -87,7 +92,10 @@ function Figure({ conversation, onClick }: { conversation: Conversation; onClick
   const now = useServerNow(isRunning);
   if (!run) return null;
   const { tokens, microUsd: money } = runTotals(run);
-  const ms = run.end ? run.end.tookMs : (isRunning ? now : run.lastEventAtMs) - run.startedAtMs;
+  // Time in which users were asked is not the run's.
+  const ms = run.end
+    ? run.end.tookMs - run.end.pausedMs
+    : (isRunning ? now : run.lastEventAtMs) - run.startedAtMs - run.waitedMs;
   const tokenCount = tokens > 0 ? words.usage.tokenCount(formatTokens(tokens)) : "";
   const cost = money === null ? "" : formatMoney(money);
   const facts = [formatClock(ms), tokenCount, cost].filter(Boolean);

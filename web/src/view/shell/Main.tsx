@@ -1,5 +1,5 @@
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from "react";
-import type { Conversation } from "../../store/types";
+import type { Conversation, Turn } from "../../store/types";
 import { useWords } from "../../words";
 import { OpenFileContext } from "../files/open";
 import { Box } from "../input/Box";
@@ -90,7 +90,8 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
   const panelTurn = turnOfPanel(conversation);
   // What is open stays open while the next question is answered.
   const hasContent = conversation?.turns.some(hasWork) ?? false;
-  const isPanelOpen = conversation !== null && (panelChoice ?? (hasContent && !isNarrow));
+  const opensItself = useOpensItself(turn, hasContent);
+  const isPanelOpen = conversation !== null && (panelChoice ?? (opensItself && !isNarrow));
   const file = fileName === null ? null : (files.get(fileName) ?? null);
   const openLane = useCallback(
     (id: string, path: string) => showPanel({ tab: "plan", lane: { run: id, path }, source: null }),
@@ -177,6 +178,22 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
       </OpenFileContext>
     </SurroundingsContext>
   );
+}
+
+/** The mode in which each question has a plan. */
+const PLANNING = "plan_solve";
+
+/**
+ * Returns true if the panel opens by itself. It would move the text that is being read, so after a question of this
+ * tab it is open from the beginning, or opens with a plan, before the answer.
+ */
+function useOpensItself(turn: Turn | null, hasContent: boolean): boolean {
+  const mode = usePage((state) => state.draft.mode);
+  const [asked, setAsked] = useState<{ readonly key: string; readonly isOpen: boolean } | null>(null);
+  if (turn?.status === "sending" && asked?.key !== turn.key)
+    setAsked({ key: turn.key, isOpen: hasContent || mode === PLANNING });
+  if (asked === null || asked.key !== turn?.key) return hasContent;
+  return asked.isOpen || (turn.detail?.plan ?? null) !== null;
 }
 
 function useFilesByName(conversation: Conversation | null): ReadonlyMap<string, Conversation["files"][number]> {

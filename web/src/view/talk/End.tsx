@@ -92,7 +92,7 @@ function Figures({ run, end }: { run: Run; end: RunEnd }): ReactNode {
   const words = useWords();
   const { tokens, microUsd } = runTotals(run);
   const facts = [
-    words.talk.tookMs(formatDuration(end.tookMs)),
+    words.talk.tookMs(formatDuration(end.tookMs - end.pausedMs)),
     end.pausedMs > 0 ? words.talk.pausedMs(formatDuration(end.pausedMs)) : "",
     words.usage.tokenCount(formatTokens(tokens)),
     microUsd === null ? "" : formatMoney(microUsd),
