@@ -1,6 +1,7 @@
 // Stories of answers: their sources, tables, charts and files.
 
 import assert from "node:assert/strict";
+import { Between, longRun, SESSION } from "./between.mjs";
 import { Gate } from "./model.mjs";
 import { ask, complete, conversation, ended, WRITE } from "./steps.mjs";
 import { System } from "./system.mjs";
@@ -165,6 +166,22 @@ export const ANSWERS = {
     await page.getByRole("button", { name: "Show earlier questions" }).click();
     await conversation(page).getByText("It is 0.", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Show earlier questions" }).waitFor({ state: "detached" });
+  },
+
+  async run_of_ten_thousand_entries_is_shown_with_few_elements({ page, system, after }) {
+    const between = await Between.start(system);
+    after(() => between.close());
+    between.events = longRun();
+    between.isOver = true;
+    await page.goto(`${between.url}/#/s/${SESSION}`);
+    await page.locator("header").getByText("7.0M tokens").waitFor();
+    const count = () => page.evaluate(() => document.querySelectorAll("*").length);
+    const counts = [await count()];
+    await scrollToTop(page);
+    await conversation(page).getByRole("heading", { name: "How fast?", level: 2 }).waitFor();
+    await conversation(page).getByText("Paragraph 1:").waitFor();
+    counts.push(await count());
+    assert.ok(Math.max(...counts) <= 3_000, `${counts.join(" and ")} elements`);
   },
 
   async page_without_storage_asks_and_answers({ page, model, system }) {

@@ -1,92 +1,14 @@
 // Measures the page in Chromium: `node speed.mjs [NAME]`. Times depend on the machine and its load, so no check uses them.
-//
-// A server between the browser and `cargo dev` answers for one session, whose run it makes up.
 
-import { createServer, request as httpRequest } from "node:http";
 import { cpus, loadavg } from "node:os";
 import { gzipSync } from "node:zlib";
+import { Between, ended, entry, frame, longRun, RUN, SESSION, START, started, USAGE } from "./between.mjs";
 import { startBrowser } from "./browser.mjs";
 import { System } from "./system.mjs";
 
-const SESSION = "5".repeat(32);
-const RUN = `run_${"7".repeat(32)}`;
-const START = Date.now() - 3_600_000;
 const FRAME = 1_000 / 60;
 /** Slow 4G, in bytes a second and milliseconds. */
 const NETWORK = { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 93_750 };
-const USAGE = { input_tokens: 100, output_tokens: 20, cached_tokens: 0, took_ms: 100 };
-
-const frame = (name, data, place = 0) => `id: ${RUN}:${place}\nevent: ${name}\ndata:${JSON.stringify(data)}\n\n`;
-const entry = (type, id, more) => frame(type, { id, at_ms: START, type, ...more });
-const started = entry("run.started", "start", { session: SESSION, request: "r1", question: "How fast?", mode: "react" });
-const ended = entry("run.ended", "end", {
-  status: "finished", answer: "Fast.", files: [], took_ms: 1_000,
-  // An amount that is shown only when the end has been read.
-  spent: { usage: { ...USAGE, input_tokens: 7_000_000 }, model_calls: 1, tool_calls: 1 },
-});
-
-/** A run of 10 000 entries: texts, and calls with their results. */
-function longRun() {
-  const entries = [started];
-  for (let turn = 1; entries.length < 9_999; turn += 1) {
-    const message = `t${turn}`;
-    const text = `Paragraph ${turn}: the price of **copper** rose by ${turn % 17} %, and that of zinc fell.`;
-    const call = `${message}.c1`;
-    const result = { status: "done", text: `${turn} rows`, view: { kind: "text" }, files: [] };
-    entries.push(
-      entry("message.completed", message, { message, text, usage: USAGE }),
-      entry("call.requested", call, { call, tool: "look", arguments: { query: `price ${turn}` }, visible: true }),
-      entry("call.completed", `${call}.result`, { call, result }),
-    );
-  }
-  return `${entries.slice(0, 9_999).join("")}${ended}`;
-}
-
-/** Answers for the session, and passes everything else on. */
-class Between {
-  /** The response of the run's stream: a text, or a function that writes. */
-  events = "";
-  isOver = false;
-  #server;
-
-  static async start(system) {
-    const between = new Between();
-    between.#server = createServer((request, response) => between.#answer(system, request, response));
-    await new Promise((resolve) => between.#server.listen(0, "127.0.0.1", resolve));
-    return between;
-  }
-
-  get url() {
-    return `http://127.0.0.1:${this.#server.address().port}`;
-  }
-
-  close() {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-
-  #answer(system, request, response) {
-    const { pathname } = new URL(request.url, this.url);
-    const json = (body) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
-    if (pathname === `/sessions/${SESSION}`) {
-      const status = this.isOver ? "finished" : "running";
-      const turn = { run: RUN, request: "r1", status, started_at_ms: START, question: "How fast?", answer: null, own: true };
-      return json({ session: SESSION, title: "How fast?", started_at_ms: START, last_active_at_ms: START, turns: [turn], next: null, files: [], shares: [] });
-    }
-    if (pathname === `/runs/${RUN}`) return json({ run: RUN, status: "running", mode: "react", session: SESSION, request: "r1", started_at_ms: START, ended_at_ms: null });
-    if (pathname === `/runs/${RUN}/events`) {
-      response.writeHead(200, { "content-type": "text/event-stream", "djinn-run-id": RUN });
-      if (typeof this.events === "string") return response.end(this.events);
-      return this.events(response);
-    }
-    const onward = httpRequest(`${system.url}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
-      response.writeHead(answer.statusCode, answer.headers);
-      answer.pipe(response);
-    });
-    onward.on("error", () => response.destroy());
-    request.pipe(onward);
-  }
-}
 
 const percentile = (values, part) => values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN;
 const median = (values) => percentile(values, 0.5);
@@ -310,6 +232,32 @@ async function longAnswer(browser, between) {
   await close();
 }
 
+/** Texts that are hard to lex, each as one answer. */
+const HOSTILE = {
+  "quotes in 500 levels": Array.from({ length: 500 }, (_, level) => `${"> ".repeat(level + 1)}level ${level}`).join("\n"),
+  "a table of 20 000 columns": ["a", "---", "b"].map((cell) => `|${`${cell}|`.repeat(20_000)}`).join("\n"),
+  "a line of 1 MB": "word ".repeat(200_000),
+};
+
+async function hostileTexts(browser, between) {
+  between.isOver = true;
+  for (const [name, text] of Object.entries(HOSTILE)) {
+    between.events = started + entry("message.completed", "t1", { message: "t1", text, usage: USAGE, answer: true }) + ended;
+    const { page, close } = await openPage(browser);
+    await page.goto(between.url);
+    await page.getByRole("heading", { name: "What do you want to know?" }).waitFor();
+    await page.waitForLoadState("networkidle");
+    await page.evaluate(() => (window.marks.tasks.length = 0));
+    await page.evaluate((hash) => (location.hash = hash), `#/s/${SESSION}`);
+    await page.getByText("7.0M tokens").first().waitFor();
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    const { tasks } = await page.evaluate(() => window.marks);
+    print(`an answer with ${name}: the longest task`, "≤ 50 ms", tasks.length === 0 ? "≤ 50 ms" : `${Math.round(Math.max(...tasks))} ms`);
+    await close();
+  }
+  between.isOver = false;
+}
+
 const browser = await startBrowser();
 if (!browser) throw new Error("no Chromium runs on this machine: set CHROME to an installed Chrome");
 const system = await System.start({});
@@ -322,6 +270,7 @@ const measures = {
   longConversation: () => longConversation(browser, between),
   busyConversation: () => busyConversation(browser, between),
   longAnswer: () => longAnswer(browser, between),
+  hostileTexts: () => hostileTexts(browser, between),
 };
 for (const [name, measure] of Object.entries(measures)) if (name.includes(process.argv[2] ?? "")) await measure();
 console.log(`load ${loadavg().map((load) => load.toFixed(1)).join(" ")}`);

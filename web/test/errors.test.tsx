@@ -3,7 +3,7 @@
 
 import { act } from "react";
 import { afterEach, expect, test, vi } from "vitest";
-import { EMPTY_TURN } from "../src/store/turns";
+import { EMPTY_TURN, turnOf } from "../src/store/turns";
 import type { ErrorInfo } from "../src/store/types";
 import { ErrorBox } from "../src/view/parts/ErrorBox";
 import { Usage } from "../src/view/panel/Usage";
@@ -102,4 +102,15 @@ test("an upload with a key that is no longer accepted asks for another one", asy
   const failure: unknown = await sent.catch((caught: unknown) => caught);
   expect(failure instanceof RequestError && failure.info.code).toBe("credentials_refused");
   expect(seen).toEqual([[401, "old"]]);
+});
+
+test("a question whose run has expired says so, and shows the files that are left", async () => {
+  const file = { name: "left.md", description: "", media_type: "text/markdown", size: 1, preview_url: "/a", download_url: "/a", internal: false };
+  const gone = { run: "run_1", request: null, status: "expired", started_at_ms: 1, question: null, answer: null, own: true, files: ["left.md"] };
+  const page = newPage({ files: [file] });
+  await page.show(<End turn={turnOf(gone as never)} />);
+  expect(page.text).toContain("left.md");
+  expect(page.text).toMatch(/expired|no longer/i);
+  // There is no work to read any more.
+  expect(page.all("Show the work")).toEqual([]);
 });
