@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 
 use crate::human_requests::APPROVAL;
 use crate::keys::{keyed, let_in};
-use crate::world::{Answer, Door, Issuer, Options, SALES, SigningKey, World};
+use crate::world::{
+    Answer, COMPARE, Door, Issuer, Options, Protocol, Question, SALES, SigningKey, World,
+    script_plan,
+};
 
 const PATH: &str = "/mcp";
 const STREAMS: &str = "application/json, text/event-stream";
@@ -221,6 +224,20 @@ async fn model_answers_a_question_in_words_that_are_no_command() {
     let answered = audit.lines().find(|line| line.contains("human.resolved")).unwrap();
     let detail = &serde_json::from_str::<Value>(answered).unwrap()["detail"];
     assert_eq!((&detail["by"], &detail["via"]), (&json!("you"), &json!("mcp")));
+}
+
+#[tokio::test]
+async fn look_without_a_wait_returns_the_end_of_a_plan_with_all_its_tasks() {
+    let world = World::start().await;
+    script_plan(&world.model);
+    world.upload("s1", "sales.csv", SALES).await;
+    let stream = world.ask(Protocol::Native, &Question::of(COMPARE, "s1").deep()).await;
+    let (run, frames) = (stream.run(), stream.rest().await);
+    let ended = frames.last().unwrap().json();
+    let looked = call(&world, "look", json!({"run": run, "wait_s": 0})).await;
+    let state = &looked["structuredContent"];
+    assert_eq!((&state["status"], &state["answer"]), (&json!("finished"), &ended["answer"]));
+    assert_eq!(state["files"].as_array().unwrap().len(), ended["files"].as_array().unwrap().len());
 }
 
 #[tokio::test]

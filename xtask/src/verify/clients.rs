@@ -12,7 +12,6 @@ use crate::workspace;
 pub(super) fn run_tests() -> Result<()> {
     let venv = venv::ensure_venv()?;
     let python = venv::ensure_clients()?;
-    let (_, mcp) = venv::ensure_mcp()?;
     for (folder, name) in
         [("tests/clients", "clients-node"), ("web", "page"), ("web/stories", "page-stories")]
     {
@@ -20,6 +19,5 @@ pub(super) fn run_tests() -> Result<()> {
     }
     let mut command = venv.program_command("node", &["tests/clients/run.mjs"])?;
     command.env("XTASK_PROGRAM", workspace::profile_dir("debug").join("xtask"));
-    command.env("MCP_PYTHON", mcp.python());
     run(command.env("CLIENTS_PYTHON", python.python()))
 }

@@ -27,8 +27,9 @@ impl AwsStore {
     ) -> Result<ListPage<SessionTurn, RunPosition>, StoreError> {
         // An extra item to detect another page, and the position itself.
         let query = older_runs_query(session_partition(session), after, limit + 2);
-        let (active, ended_turns) =
-            tokio::try_join!(self.read_active_turn(session, after), self.query_items(query))?;
+        // A run that ends between the two reads is in both. In the other order, it could be in neither.
+        let active = self.read_active_turn(session, after).await?;
+        let ended_turns = self.query_items(query).await?;
         let mut ended_turns: Vec<_> =
             ended_turns.into_iter().filter(|item| is_older(item, after)).collect();
         let more = ended_turns.len() > limit;
@@ -41,7 +42,6 @@ impl AwsStore {
             .last()
             .filter(|_| more)
             .map(|turn| RunPosition { started_at_ms: turn.started_at_ms, run: turn.run.clone() });
-        // The run may have ended between the two reads.
         let active = active.filter(|active| ended_turns.iter().all(|turn| turn.run != active.run));
         Ok(ListPage { items: active.into_iter().chain(ended_turns).collect(), next })
     }
