@@ -77,6 +77,13 @@ export const ANSWERS = {
     await ended(page);
     await ask(page, "Tell of zinc");
     await gates[0].reached;
+    // The new question is at the top of the view.
+    await conversation(page).getByText("Zinc, paragraph 1.").waitFor();
+    await page.waitForFunction(() => {
+      const asked = [...document.querySelectorAll("[data-talk] h2")].find((heading) => heading.textContent === "Tell of zinc");
+      const distance = asked.getBoundingClientRect().top - document.querySelector("[data-talk]").getBoundingClientRect().top;
+      return distance >= 0 && distance < 120;
+    });
     await page.reload();
     await conversation(page).getByText("Zinc, paragraph 1.").waitFor();
     // The reader goes to the top, and stays there while the newest answer grows.

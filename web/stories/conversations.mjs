@@ -10,7 +10,7 @@ import { System } from "./system.mjs";
 export const CONVERSATIONS = {
   async answer_streams_and_has_an_address({ page, model, system }) {
     const gate = new Gate();
-    model.on("Which tea", { reasoning: "I think of teas." }, "Green tea is **green**.\n\nIt costs $5 and $10, or $$x^2$$.\n\nBlack", gate, " tea is black.");
+    model.on("Which tea", { reasoning: "I think of teas." }, "Green tea is **green**.\n\nIt costs $5 and $10, or $$x^2$$.\n\n| Tea | Color |\n| --- | --- |\n| Sencha | **green** |\n\nBlack", gate, " tea is black.");
     await page.goto(system.url);
     await ask(page, "Which tea is green?");
     await gate.reached;
@@ -25,6 +25,23 @@ export const CONVERSATIONS = {
     await conversation(page).getByText("Black tea is black.").waitFor();
     await ended(page);
     assert.match(await textOf(page), /120 tokens/);
+    // The table is copied as Markdown, and with its form.
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: system.url });
+    const copy = async (form, type) => {
+      await conversation(page).getByRole("button", { name: "Copy table" }).click();
+      await page.getByRole("menuitem", { name: form }).click();
+      // The page writes to the clipboard on its own.
+      return page.evaluate(async (type) => {
+        for (let look = 0; look < 500; look += 1) {
+          const [item] = await navigator.clipboard.read();
+          if (item?.types.includes(type)) return (await item.getType(type)).text();
+          await new Promise(requestAnimationFrame);
+        }
+        return "";
+      }, type);
+    };
+    assert.match(await copy("As Markdown", "text/plain"), /^\| Tea \| Color \|\n\| -+ \| -+ \|\n\| Sencha \| .*green.* \|/);
+    assert.match(await copy("As formatted text", "text/html"), /<table[\s>].*Sencha.*<strong[\s>][^]*green/s);
   },
 
   async reload_at_any_of_twenty_places_shows_the_same({ page, model, system }) {
@@ -69,7 +86,12 @@ export const CONVERSATIONS = {
     const gate = new Gate();
     model.on("For both", "One half", gate, " and the other.");
     await page.goto(system.url);
+    await page.getByRole("button", { name: "Ask me: never" }).click();
+    await page.getByRole("menuitemradio", { name: "Document" }).click();
+    await page.keyboard.press("Escape");
+    const sent = page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/runs"));
     await ask(page, "For both");
+    assert.equal((await sent).postDataJSON().output_style, "docs");
     await gate.reached;
     await conversation(page).getByText("One half").waitFor();
     const other = await page.context().newPage();

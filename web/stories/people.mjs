@@ -211,8 +211,11 @@ export const PEOPLE = {
     gate.open();
   },
 
-  async plan_that_somebody_else_changed_shows_both_and_keeps_what_was_typed({ page, model, system, allow }) {
+  async plan_that_somebody_else_changed_shows_both_and_keeps_what_was_typed({ page, model, variables, allow, after }) {
     allow(/status of 409/);
+    const prices = ["[prices.story]", "input = 100000000", "cached_input = 100000000", "output = 100000000"];
+    const system = await System.start(variables, { "djinn.toml": prices.join("\n") });
+    after(() => system.close());
     const gate = new Gate();
     const steps = ["look at gold", "look at silver"];
     const create = { command: "create", title: "Prices", steps, depends_on: [[], [1]] };
@@ -247,5 +250,11 @@ export const PEOPLE = {
     gate.open();
     await conversation(page).getByText("Gold is dear, silver is 30 euros.").waitFor();
     await ended(page);
+    // One figure for the run, and each agent's behind it.
+    await panel.getByRole("tab", { name: "Usage" }).click();
+    for (const lane of ["The run itself", "look at gold", "look at silver, mine, in euros"]) {
+      await panel.getByRole("row", { name: new RegExp(`^${lane} [\\d.]+k? \\$0\\.\\d{3}$`) }).waitFor();
+    }
+    await conversation(page).getByText(/ · \$0\.\d{3}$/).first().waitFor();
   },
 };
