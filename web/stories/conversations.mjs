@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { workbook } from "../test/workbook.ts";
 import { Gate } from "./model.mjs";
-import { ask, askMe, box, card, complete, conversation, decide, ended, stop, textOf, WRITE } from "./steps.mjs";
+import { ask, askMe, box, card, complete, conversation, decide, ended, repeatUntil, stop, textOf, WRITE } from "./steps.mjs";
 import { System } from "./system.mjs";
 
 export const CONVERSATIONS = {
@@ -82,7 +82,8 @@ export const CONVERSATIONS = {
     await reload();
   },
 
-  async two_tabs_show_the_same_run({ page, model, system }) {
+  async two_tabs_show_the_same_run({ page, model, system, allow }) {
+    allow(/status of 409/);
     const gate = new Gate();
     model.on("For both", "One half", gate, " and the other.");
     await page.goto(system.url);
@@ -103,6 +104,20 @@ export const CONVERSATIONS = {
       await complete(tab);
     }
     assert.equal(await textOf(page), await textOf(other));
+    // A question of one tab finds the session busy with that of the other, which it can stop.
+    const held = new Gate();
+    model.on("A slow one", "It takes", held);
+    model.on("A quick one", "It is done.");
+    await ask(page, "A slow one");
+    await held.reached;
+    await ask(other, "A quick one");
+    await conversation(other).getByText("session_busy").waitFor();
+    await conversation(other).getByRole("button", { name: "Follow it" }).waitFor();
+    const stopOther = conversation(other).getByRole("button", { name: "Stop it and ask" });
+    await repeatUntil(() => stopOther.click({ timeout: 2_000 }), conversation(other).getByText("It is done."));
+    await conversation(page).getByText("Stopped. Everything written so far is kept.").waitFor();
+    await ended(other);
+    held.open();
     await other.close();
   },
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Browser } from "../src/store/browser";
 import { retryMessages, sendMessage } from "../src/store/messages";
 import { OpenConversation } from "../src/store/open_conversation";
-import { stop } from "../src/store/run_actions";
+import { stop, stopOther } from "../src/store/run_actions";
 import type { Conversation } from "../src/store/types";
 import { Routes } from "../src/wire/routes";
 import { Server } from "../src/wire/server";
@@ -376,4 +376,21 @@ test.each([
   expect([sent.length, after.returned]).toEqual([posts, returned]);
   // It is kept no longer than needed.
   expect([...values.keys()].filter((name) => name.startsWith("messages:"))).toEqual([]);
+});
+
+test("a question in a busy session is the user's to decide, and is asked again after the other run was stopped", async () => {
+  const story = new Story();
+  story.open.startNew();
+  story.answer("/runs", { ...gone, code: "session_busy", retryable: true, run: "run_9" }, 409);
+  story.open.ask(question, []);
+  await settled();
+  expect([statuses(story), story.state.turns[0]?.error?.run]).toEqual([["unsent"], "run_9"]);
+  await story.pass(60_000);
+  expect(asked(story)).toEqual(["id1"]);
+  story.answer("/runs/run_9/stop", {});
+  accepts(story, "run_1");
+  await stopOther(story.routes, story.open, "id1");
+  await settled();
+  expect(story.requests.filter((path) => path === "/runs/run_9/stop")).toHaveLength(1);
+  expect([statuses(story), asked(story)]).toEqual([["running"], ["id1", "id1"]]);
 });

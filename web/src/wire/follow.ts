@@ -192,7 +192,8 @@ export class Follower {
   /** Decides on the next connection after the end of a response. */
   #ended(error: ErrorInfo | null): void {
     if (this.#sink.hasEnded()) return this.#setState({ state: "idle" });
-    if (error && !error.isRetryable) return this.#fail(error);
+    // A busy session is its user's to decide: to follow the other run, to stop it, or to wait.
+    if (error && (!error.isRetryable || error.code === "session_busy")) return this.#fail(error);
     this.#failures += 1;
     // With `retry:` the run only waits. Without, another process goes on with the work beside an open request.
     if (!error && this.#retryMs !== null) {
