@@ -248,7 +248,13 @@ impl Connection {
     /// Returns the frame that keeps the connection open.
     #[must_use]
     pub fn heartbeat(&self) -> String {
-        self.encode_frame(&self.projection.heartbeat())
+        match self.projection.heartbeat() {
+            // Without a blank line: after an id, OpenAI's SDK for Python takes one for an event without data.
+            Frame::Comment(text) if !self.can_resume() => format!(": {text}\n"),
+            frame @ (Frame::Comment(_) | Frame::Data { .. } | Frame::Raw(_)) => {
+                self.encode_frame(&frame)
+            }
+        }
     }
 
     /// Returns the frames at the end of a response before the end of the run. Clients that can resume are

@@ -39,6 +39,25 @@ fn a_stream_shows_broken_attempts_as_void_and_other_work_as_reasoning() {
     insta::assert_snapshot!("chat_completions_plan", sent(STREAM, &plan_steps()));
 }
 
+/// Reads a stream as OpenAI's SDK for Python does: after an id, a blank line ends an event, which must have data.
+pub(crate) fn assert_every_event_has_data(stream: &str) {
+    let (mut has_data, mut has_name, mut has_id) = (false, false, false);
+    for line in stream.lines() {
+        if line.is_empty() {
+            assert!(has_data || !(has_name || has_id), "an event without data: {stream}");
+            (has_data, has_name) = (false, false);
+        }
+        has_data |= line.starts_with("data:");
+        has_name |= line.starts_with("event:");
+        has_id |= line.starts_with("id:");
+    }
+}
+
+#[test]
+fn heartbeat_after_an_id_is_no_event() {
+    assert_every_event_has_data(&sent(STREAM, &steps()));
+}
+
 #[test]
 fn a_document_is_one_object_after_spaces() {
     let text = sent(ChatForm::Document, &steps());

@@ -207,6 +207,11 @@ fn events_of_a_run_open_and_close_every_item_once() {
 }
 
 #[test]
+fn heartbeat_after_an_id_is_no_event() {
+    crate::chat_completions::assert_every_event_has_data(&sent(STREAM, &steps()));
+}
+
+#[test]
 fn document_has_the_texts_of_the_stream() {
     for (steps, document) in STORIES.iter() {
         let mut client = Client::default();
