@@ -102,7 +102,8 @@ impl AgentServer {
         let mut ports =
             djinn_wiring::build_world(&djinn, &variables, &aws, dispatch.clone(), dispatch)?;
         if !has_own_tools {
-            ports.tools = changes.tools;
+            // The modes of questions are agents too.
+            ports.tools = changes.tools.with_agents(Arc::clone(ports.tools.agents()));
         }
         if let Some(settings) = changes.settings {
             ports.settings = Arc::new(settings);
