@@ -12,6 +12,7 @@ mod node_packages;
 mod page;
 mod picture;
 mod process;
+mod profile;
 mod publish;
 mod recording;
 mod replay;
@@ -76,6 +77,9 @@ enum TaskCommand {
     /// Takes a picture of the web page from a real run of the demo model.
     #[command(override_usage = "cargo xtask picture [--out FILE]")]
     Picture(picture::PictureArguments),
+    /// Profiles the agent, and prints the largest owners of processor time, memory, its program and the first build.
+    #[command(override_usage = "cargo xtask profile SUBJECT")]
+    Profile(profile::ProfileArguments),
     /// Checks a configuration folder, and copies it into the bucket of a deployment.
     #[command(override_usage = "cargo xtask publish FOLDER [--bucket NAME]")]
     Publish(publish::PublishArguments),
@@ -133,6 +137,7 @@ fn run_command(command: TaskCommand) -> anyhow::Result<()> {
         TaskCommand::Key(arguments) => key::run(arguments),
         TaskCommand::Page => page::build().map(drop),
         TaskCommand::Picture(arguments) => picture::take(&arguments),
+        TaskCommand::Profile(arguments) => profile::run_profile(&arguments),
         TaskCommand::Publish(arguments) => publish::run(&arguments),
         TaskCommand::Recording(arguments) => recording::run(&arguments),
         TaskCommand::Replay(arguments) => replay::run(arguments),
