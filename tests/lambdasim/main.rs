@@ -10,6 +10,7 @@
 )]
 
 mod always;
+mod chat;
 mod client;
 mod closing;
 mod fault;
