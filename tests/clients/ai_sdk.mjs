@@ -112,26 +112,6 @@ export const stories = {
       assert.deepEqual(textOf(second.chat.lastMessage), ["A whole day."]);
     },
   },
-  death: {
-    script(model, gate) {
-      model.on("How deep?", "Very ", gate);
-      model.on("How deep?", "Very deep.");
-    },
-    async run(url, transport, gate, system) {
-      const { chat } = open(url, transport, { id: "death" });
-      const asked = chat.sendMessage({ text: "How deep?" });
-      while (textOf(chat.lastMessage ?? { parts: [] })[0] !== "Very ") await new Promise(setImmediate);
-      await system.kill();
-      await system.start();
-      await asked;
-      const session = transport === "default" ? "death" : `chat-${chat.messages[0].id}`;
-      const second = open(url, "default", { id: session, messages: [chat.messages[0]] });
-      await second.chat.resumeStream();
-      assert.deepEqual(second.errors, []);
-      assert.deepEqual(textOf(second.chat.lastMessage), ["Very deep."]);
-      gate.open();
-    },
-  },
   error: {
     script: () => undefined,
     async run(url, transport) {

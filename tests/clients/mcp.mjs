@@ -132,26 +132,3 @@ export const stories = {
       }),
   },
 };
-
-/** A run outlives the death of its server; one client shows it, because a dead driver's lease lasts 15 seconds. */
-export const death = {
-  script(model, gate) {
-    model.on("How deep?", "Very ", gate);
-    model.on("How deep?", "Very deep.");
-  },
-  async run(url, open, gate, system) {
-    let run;
-    await connected(url, open, async (client) => {
-      const asked = await call(client, "ask", { question: "How deep?", wait_s: 1 });
-      assert.equal(asked.structuredContent.status, "running");
-      run = asked.structuredContent.run;
-    });
-    await system.kill();
-    await system.start();
-    await connected(url, open, async (client) => {
-      const looked = await call(client, "look", { run });
-      assert.equal(looked.structuredContent.answer, "Very deep.");
-    });
-    gate.open();
-  },
-};

@@ -9,7 +9,7 @@ import { stories as aiSdkStories } from "./ai_sdk.mjs";
 import { allClients } from "./conversations.mjs";
 import { printMatrix, tellMatrix } from "./matrix.mjs";
 import { chatInBrowser } from "./browser.mjs";
-import { clients as mcpClients, death as mcpDeath, stories as mcpStories } from "./mcp.mjs";
+import { clients as mcpClients, stories as mcpStories } from "./mcp.mjs";
 import { stories as openaiStories } from "./openai.mjs";
 import { death as responsesDeath, stories as responsesStories } from "./responses.mjs";
 import { Gate, ScriptedModel } from "../../web/stories/model.mjs";
@@ -67,7 +67,7 @@ for (const [name, { script, run }] of Object.entries(aiSdkStories)) {
   for (const transport of ["default", "reconnecting"]) {
     const gate = new Gate();
     script(model, gate);
-    await check(`ai, ${transport} transport`, name, () => run(system.url, transport, gate, system));
+    await check(`ai, ${transport} transport`, name, () => run(system.url, transport, gate));
   }
 }
 await check("useChat, Chromium", "reload, approve, stop", async () => {
@@ -101,9 +101,6 @@ await check("AG-UI, both", "death", () => agUiDeath.run(system.url, agUiGate, sy
 const responsesGate = new Gate();
 responsesDeath.script(model, responsesGate);
 await check("responses, Node.js", "death", () => responsesDeath.run(baseURL, responsesGate, system));
-const gate = new Gate();
-mcpDeath.script(model, gate);
-await check("MCP, client 2, auto", "death", () => mcpDeath.run(system.url, mcpClients["client 2, auto"], gate, system));
 const results = await tellMatrix({
   clients: allClients(PYTHON),
   systems: { "": system, ", handoffs": handingOver },
