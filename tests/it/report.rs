@@ -1,5 +1,9 @@
 //! Reports that an agent writes: what it is shown, how they come out, and how they are read again.
 
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use djinn_local::Djinn;
 use djinn_scripted::RecordedRequest;
 use serde_json::{Value, json};
@@ -13,11 +17,27 @@ const QUESTION: &str = "Write a report on sales.";
 
 /// A world that offers all agents, and code if there is a sandbox.
 async fn start(djinn: Djinn) -> World {
+    start_with_folder(djinn, None).await
+}
+
+/// A world with a configuration folder, if any.
+async fn start_with_folder(djinn: Djinn, folder: Option<&Path>) -> World {
     World::start_with(|options, _| {
         options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
+        options.vars.extend(folder.map(|folder| ("DJINN_CONFIG", folder.display().to_string())));
         options.djinn = djinn;
     })
     .await
+}
+
+/// Writes the theme of a deployment: colors, a footer, and a logo of one pixel.
+fn write_theme(folder: &Path) {
+    const LOGO: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let templates = folder.join("templates");
+    std::fs::create_dir(&templates).unwrap();
+    let theme = "colors = ['#7A1F5C', '#F2B705', '#2E7D6B', '#3B5BA5', '#B0413E', '#6B6B6B']\nfooter = 'ACME internal'\n";
+    std::fs::write(templates.join("theme.toml"), theme).unwrap();
+    std::fs::write(templates.join("logo.png"), STANDARD.decode(LOGO).unwrap()).unwrap();
 }
 
 fn call(file_type: &str, name: &str) -> Value {
@@ -171,9 +191,12 @@ async fn joyagents_clients_see_a_report_grow_and_then_its_file() {
 
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only sandbox"]
-async fn a_report_comes_in_every_form_with_the_chart_that_code_drew() {
+async fn a_report_comes_in_every_form_with_the_chart_that_code_drew_and_the_theme() {
     let scratch = TempDir::new().unwrap();
-    let world = start(Djinn::new().with_sandbox(open_sandbox(&scratch))).await;
+    let folder = TempDir::new().unwrap();
+    write_theme(folder.path());
+    let djinn = Djinn::new().with_sandbox(open_sandbox(&scratch));
+    let world = start_with_folder(djinn, Some(folder.path())).await;
     world.upload("s1", "sales.csv", SALES).await;
     let draw = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2]); plt.savefig('sales.png')";
     let forms = ["html", "ppt", "docx", "pptx", "pdf"];
@@ -206,6 +229,9 @@ async fn a_report_comes_in_every_form_with_the_chart_that_code_drew() {
             "html" | "ppt" => {
                 let has_chart = text.contains("data:image/png;base64,");
                 assert!(has_chart && text.contains("Content-Security-Policy"), "{form}");
+                for part in ["#7A1F5C", "ACME internal", "logo\" alt"] {
+                    assert!(text.contains(part), "{form} has no {part}");
+                }
                 assert!(!text.contains("x.example") && !text.contains("alert(1)"), "{form}");
                 // Its reader can turn the slides of a deck, and open its sources.
                 let shown = world.follow(file["preview_url"].as_str().unwrap()).await;

@@ -16,6 +16,39 @@ DARK, HEAD, SOFT, LINES = "12304A", "E4EDF4", "F5F7F9", "C9D2DB"
 LINK = "0B62C4"
 # The fonts of Office documents.
 LATIN, CHINESE, CODE = "Calibri", "Microsoft YaHei", "Consolas"
+# The line at the foot of a deployment's documents, the file of its logo, and its Word and PowerPoint files; or empty.
+FOOTER, LOGO, DOCX, PPTX = "", "", "", ""
+_OURS = {name: value for name, value in globals().items() if name.isupper() and not name.startswith("_")}
+
+
+def use_theme(theme):
+    """Makes the theme of a deployment the style of this process, which renders one document; without one, ours.
+
+    `theme` has these keys, all optional: `colors` (six), `dark`, `latin`, `chinese`, `footer`, and the files `logo`,
+    `docx` and `pptx`.
+    """
+    style, theme = dict(_OURS), theme or {}
+    if colors := theme.get("colors"):
+        style |= {"SERIES": tuple(colors), "ACCENT": colors[0], "SECOND": colors[1], "HEAD": mixed(colors[0], 0.12),
+                  "DARK": shaded(colors[0], 0.55)}
+    named = {key.upper(): theme[key] for key in ("dark", "latin", "chinese", "footer", "logo", "docx", "pptx")
+             if theme.get(key)}
+    globals().update(style | named)
+
+
+def is_themed():
+    """Returns true for the style of a deployment."""
+    return any(globals()[name] != value for name, value in _OURS.items())
+
+
+def mixed(color, share):
+    """Returns a color with this share in white."""
+    return "".join(f"{round(255 - (255 - part) * share):02X}" for part in bytes.fromhex(color))
+
+
+def shaded(color, share):
+    """Returns a color with this share in black."""
+    return "".join(f"{round(part * share):02X}" for part in bytes.fromhex(color))
 
 
 def text_width(text):

@@ -102,9 +102,11 @@ def _extract(name, offset, limit, language):
         return {"text": "", "total_chars": 0, "next_offset": None, "notes": [], "problem": f"{error}"}
 
 
-def _render(format, name, text, title, language):
+def _render(format, name, text, title, language, theme=None):
+    import house
     from render import render
 
+    house.use_theme(theme)
     return render(format, name, text, title, language, _fonts)
 
 

@@ -1,5 +1,6 @@
 """The theme and the layouts of presentations."""
 
+from copy import deepcopy
 from xml.sax.saxutils import escape
 
 import house
@@ -21,7 +22,7 @@ _LAYOUTS = ((0, "Title", (LEFT + 18, 140, 760, 140), (LEFT + 18, 302, 760, 130))
             (2, "Section", (LEFT + 18, 170, 760, 130), (LEFT + 18, 320, 760, 90)),
             (5, "Statement", (LEFT, 28, ROOM_WIDE, 60), None),
             (1, "Closing", (LEFT + 18, 120, 760, 110), (LEFT + 18, 256, 760, 210)))
-# Date, footer and number, which our layouts have as text.
+# Number, footer and date; our layouts have the first two as text.
 _FOOT = (13, 15, 16)
 
 
@@ -44,8 +45,63 @@ def prepare(deck, title):
     for layout, (_, name, *boxes) in zip(kept, _LAYOUTS):
         layout.name = name
         _shape_layout(layout, boxes, is_dark=name != "Statement")
-    _add_foot(kept[CONTENT], title)
+    _add_foot(kept[CONTENT], house.FOOTER or title)
     return kept
+
+
+def prepare_master(deck):
+    """Removes the slides of a deployment's file, and returns its layouts and the box for content `(left, top, width,
+    height)`, in points. Raises `ValueError` for a file that cannot be used.
+    """
+    if abs(deck.slide_width - Pt(WIDTH)) > Pt(2) or abs(deck.slide_height - Pt(HEIGHT)) > Pt(2):
+        raise ValueError("its slides are not 13.33 by 7.5 inches")
+    slides = deck.slides._sldIdLst
+    for slide in list(slides):
+        deck.part.drop_rel(slide.rId)
+        slides.remove(slide)
+    kinds = {}
+    for layout in deck.slide_layouts:
+        if layout.placeholders and any(holder.placeholder_format.idx == 0 for holder in layout.placeholders):
+            kinds.setdefault(layout._element.get("type"), layout)
+    if not {"title", "titleOnly"} <= kinds.keys():
+        raise ValueError("it has no layouts of the kinds Title Slide and Title Only")
+    cover, content = kinds["title"], kinds["titleOnly"]
+    _take_theme(deck.slide_master)
+    title = next(holder for holder in content.placeholders if holder.placeholder_format.idx == 0)
+    left, width = title.left / Pt(1), title.width / Pt(1)
+    top = max(TOP - 16, (title.top + title.height) / Pt(1) + 8)
+    foots = [holder.top / Pt(1) for holder in content.placeholders if holder.placeholder_format.type in _FOOT]
+    bottom = min([HEIGHT - 36, *(foot - 8 for foot in foots if foot > HEIGHT / 2)])
+    if width < 600 or bottom - top < 250:
+        raise ValueError("its layout Title Only leaves less than 600 by 250 points below the title")
+    return [cover, kinds.get("secHead", cover), content, cover], (left, top, width, bottom - top)
+
+
+def _take_theme(master):
+    """Makes the colors and fonts of a deployment's file the style of this process."""
+    part = next(rel.target_part for rel in master.part.rels.values() if rel.reltype.endswith("/theme"))
+    theme = parse_xml(part.blob)
+
+    def color(name):
+        found = theme.find(f".//{qn(f'a:{name}')}")[0]
+        return found.get("lastClr") or found.get("val")
+
+    def font(name, script):
+        return theme.find(f".//{qn(f'a:{name}')}/{qn(f'a:{script}')}").get("typeface")
+
+    own = {"colors": [color(f"accent{number}") for number in range(1, 7)], "dark": color("dk2"),
+           "latin": font("minorFont", "latin"), "chinese": font("minorFont", "ea")}
+    house.use_theme(own | {"footer": house.FOOTER})
+
+
+def add_foot(slide):
+    """Adds the foot of a deployment's layout to a slide: its footer and number, which the library leaves out."""
+    for holder in slide.slide_layout.placeholders:
+        if holder.placeholder_format.type in _FOOT[:2]:
+            element = deepcopy(holder._element)
+            slide.shapes._spTree.append(element)
+            if house.FOOTER and holder.placeholder_format.type == _FOOT[1]:
+                slide.shapes[-1].text_frame.text = house.FOOTER
 
 
 def _set_theme(master):

@@ -3,6 +3,8 @@
 import os
 import re
 
+import house
+
 # Maximum bytes of a text, and of a document.
 MAX_TEXT = 2 * 1024 * 1024
 MAX_DOCUMENT = 20 * 1024 * 1024
@@ -11,6 +13,8 @@ MAX_PICTURES = 12 * 1024 * 1024
 # Maximum pixels per edge, and bytes, of an image in a document.
 MAX_EDGE = 2_000
 MAX_PICTURE = 2 * 1024 * 1024
+# Maximum pixels per edge, and bytes, of a logo.
+MAX_LOGO_EDGE, MAX_LOGO = 600, 512 * 1024
 # Maximum reported names of missing images.
 MAX_MISSING = 50
 
@@ -74,6 +78,19 @@ class Task:
         self.tell_missing(name)
         return None
 
+    def logo(self):
+        """Returns the image of the deployment's logo, or None."""
+        from pictures import BadPicture, fit_picture
+
+        try:
+            picture = fit_picture(house.LOGO, MAX_LOGO_EDGE, MAX_LOGO) if house.LOGO else None
+            if picture and picture.format not in ("PNG", "JPEG"):
+                raise BadPicture("no_image")
+            return picture
+        except BadPicture as error:
+            self.note(f"theme: logo: {error}")
+            return None
+
     def chart(self, text):
         """Returns the chart of a block, or None, and records the reason."""
         from chart import BadChart, read_chart
@@ -117,8 +134,8 @@ def render(format, name, text, title, language, fonts):
     """Creates the document `name` in the current folder.
 
     Returns `{"problem", "missing_images", "notes"}`. `problem` is the reason for a missing document (`too_large`,
-    `empty`, `broken`), or empty. `notes` are words: `scripts` and `addresses` that were removed, and `cut` if the
-    text was too long.
+    `empty`, `broken`), or empty. `notes` are words: `scripts` and `addresses` that were removed, `cut` if the
+    text was too long, and `theme: FILE: REASON` for a file of the deployment's theme that was not used.
     """
     task = Task(_CONTROLS.sub("", text), _CONTROLS.sub("", title).strip()[:300], language, fonts, name)
     try:

@@ -2,11 +2,12 @@
 
 import base64
 import hashlib
+import html
 import re
 
 import house
 from clean_html import Element, write
-from render_html import FONTS, LIGHT, PARTS, POLICY, clean_page, heading_of, page
+from render_html import FONTS, LIGHT, PARTS, POLICY, clean_page, heading_of, logo_of, page, theme_sheet
 
 # Maximum slides of a deck.
 MAX_SLIDES = 200
@@ -21,6 +22,8 @@ html.djinn-deck{overflow:auto!important}html.djinn-deck>body{overflow:visible!im
 .djinn-slide{position:relative;width:1280px;height:720px;margin:24px auto;overflow:hidden;background:inherit;transform-origin:0 0;break-inside:avoid}
 .djinn-slide>section{box-sizing:border-box!important;position:relative!important;inset:auto!important;width:1280px!important;height:720px!important;min-height:0!important;max-width:none!important;max-height:none!important;margin:0!important;overflow:hidden!important;opacity:1!important;visibility:visible!important;transform:none!important;animation:none!important}
 .djinn-number{position:absolute;right:26px;bottom:16px;font:14px/1 system-ui,sans-serif;color:#7b8794;z-index:99}
+.djinn-logo{position:absolute;right:40px;top:26px;height:44px;width:auto;z-index:99}
+.djinn-foot{position:absolute;left:76px;bottom:16px;font:14px/1 system-ui,sans-serif;color:#7b8794;z-index:99}
 .djinn-live.djinn-deck,.djinn-live.djinn-deck>body{overflow:hidden!important}
 .djinn-live .djinn-slide{position:fixed;left:0;top:0;margin:0;display:none}
 .djinn-live .djinn-slide.djinn-now{display:block}
@@ -32,7 +35,7 @@ html.djinn-deck{overflow:auto!important}html.djinn-deck>body{overflow:visible!im
 _PLAIN = f"""@layer djinn{{:root{{{LIGHT}}}
 section{{padding:60px 76px 56px;font:26px/1.5 {FONTS};color:var(--ink);background:#fff;display:flex;flex-direction:column;justify-content:center}}
 section h1{{font-size:60px;line-height:1.15;color:#fff;margin:0 0 .35em;text-wrap:balance}}section h1~*{{color:#d7e3ee}}
-section:has(>h1){{background:#{house.DARK};border-left:22px solid var(--second)}}
+section:has(>h1){{background:var(--dark);border-left:22px solid var(--second)}}
 section h2{{font-size:40px;line-height:1.2;color:var(--ink);margin:0 0 .7em;text-wrap:balance}}section:has(>h2){{justify-content:flex-start;border-top:10px solid var(--accent)}}
 section h2~*:not(table,figure){{max-width:1000px}}section h3{{font-size:29px;color:var(--accent);margin:.5em 0 .2em}}section p{{margin:.35em 0}}section ul,section ol{{margin:.3em 0;padding-left:1.3em}}
 section li{{margin:.3em 0}}section li::marker{{color:var(--second)}}{PARTS}section table{{font-size:23px;margin:.6em 0}}section figure{{margin:.4em 0;width:100%;min-height:300px;flex:1 1 0;display:flex;flex-direction:column}}
@@ -76,14 +79,16 @@ def render_deck(task):
         task.note("cut")
         del slides[MAX_SLIDES:]
     title = task.title or cleaner.title.strip() or heading_of(cleaner.body)
+    logo = logo_of(task).replace('class="logo"', 'class="djinn-logo"')
+    foot = f'<div class="djinn-foot">{html.escape(house.FOOTER)}</div>' if house.FOOTER else ""
     parts = []
     for number, slide in enumerate(slides, 1):
-        parts.append(f'<div class="djinn-slide">{write(slide)}'
+        parts.append(f'<div class="djinn-slide">{write(slide)}{logo}{foot}'
                      f'<div class="djinn-number">{number} / {len(slides)}</div></div>')
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"{POLICY}; script-src 'sha256-{digest}'"
     body = "<body>\n{}\n<script>{}</script>\n</body>".format("\n".join(parts), _SCRIPT)
-    made = page(task, title, policy, [_FIRST, _PLAIN, *cleaner.sheets, _SHEET], body)
+    made = page(task, title, policy, [_FIRST, _PLAIN, *filter(None, [theme_sheet("section")]), *cleaner.sheets, _SHEET], body)
     return made.replace(b"<html ", b'<html class="djinn-deck" ', 1)
 
 

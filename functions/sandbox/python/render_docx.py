@@ -14,7 +14,7 @@ _SIZES = {"Title": 26, "Heading 1": 18, "Heading 2": 14.5, "Heading 3": 12.5, "H
 # The numbers of headings with which a document has contents.
 _WITH_CONTENTS = range(8, 151)
 # The size of a character of text in twips (1/20 point), which tables are measured in, and EMU per twip.
-_TWIPS, _EMU = 20, 635
+_TWIPS, _EMU, _CM = 20, 635, 360_000
 # The margin at the sides of a cell, in twips.
 _SIDE = 120
 _BULLETS = "•◦▪"
@@ -25,11 +25,14 @@ def render_docx(task, blocks, notes):
     """Returns the bytes of a document."""
     import docx
 
-    document = docx.Document()
-    _renew(document)
+    document = _open_master(docx, task) if house.DOCX else None
+    own = {style.name for style in document.styles} if document else ()
+    if document is None:
+        document = docx.Document()
+        _renew(document)
+        _set_page(document, task)
+    _set_styles(document, own)
     writer = _Writer(document, task)
-    _set_page(document, task)
-    _set_styles(document, task)
     set_properties(document.core_properties, task)
     first = blocks[0]
     if first.kind == "heading" and first.level == 1:
@@ -46,6 +49,21 @@ def render_docx(task, blocks, notes):
     written = io.BytesIO()
     document.save(written)
     return zip_anew(written.getvalue())
+
+
+def _open_master(docx, task):
+    """Returns the Word file of the deployment without its text, or None if it cannot be used."""
+    try:
+        document = docx.Document(house.DOCX)
+        section, body = document.sections[-1], document.element.body
+        if section.page_width - section.left_margin - section.right_margin < 8 * _CM:
+            raise ValueError("its pages leave less than 8 cm between the margins")
+    except Exception as error:  # The library reports a broken file with many kinds of exceptions.
+        task.note(f"theme: docx: {error}"[:300])
+        return None
+    for element in list(body)[:-1]:
+        body.remove(element)
+    return document
 
 
 def _renew(document):
@@ -71,12 +89,21 @@ def _set_page(document, task):
     section.different_first_page_header_footer = True
     header = section.header.paragraphs[0]
     header.text = task.title[:120]
+    picture = task.logo()
+    if picture is not None:
+        logo = section.first_page_header.paragraphs[0]
+        logo.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+        shape = logo.add_run().add_picture(io.BytesIO(picture.content), height=Cm(1))
+        # Numbers of pictures are unique in all parts of a document.
+        shape._inline.docPr.set("id", "100000")
     borders = _element("w:pBdr", {})
     borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "4", "w:space": "4", "w:color": house.LINES}))
     _insert_form(header, borders)
     for footer in (section.footer, section.first_page_footer):
         paragraph = footer.paragraphs[0]
         paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+        if house.FOOTER:
+            paragraph.add_run(f"{house.FOOTER}\u2003·\u2003")
         _add_field(paragraph, "PAGE", "1")
 
 
@@ -95,34 +122,74 @@ def _add_field(paragraph, instruction, shown, is_dirty=False, is_bold=None):
         run._r.append(part)
 
 
-def _set_styles(document, task):
+# The styles of the library's file that a deployment's file may lack, each with the style below it.
+_NEEDED = {**dict.fromkeys([*_SIZES, "Quote", "Caption", "List Paragraph", "Header", "Footer"], "Normal"),
+           **{f"List {kind}{level}": "List Paragraph" for kind in ("Bullet", "Number") for level in ("", " 2", " 3")}}
+
+
+def _set_styles(document, own=()):
+    """Sets our styles, besides those that the file of a deployment has as its `own`."""
     from docx.enum.style import WD_STYLE_TYPE
-    from docx.enum.text import WD_TAB_ALIGNMENT, WD_TAB_LEADER
-    from docx.shared import Pt, RGBColor
+    from docx.shared import Pt
 
     styles = document.styles
-    body = styles["Normal"]
+    for name, base in _NEEDED.items() if own else ():
+        if name not in own:
+            styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH, builtin=True).base_style = styles[base]
+    if not own:
+        _set_body(styles["Normal"])
+    _set_headings([(styles[name], name, size) for name, size in _SIZES.items() if name not in own])
+    for name in _NEEDED:
+        if name.startswith(("List Bullet", "List Number")) and name not in own:
+            styles[name].paragraph_format.space_after = Pt(3)
+    _set_blocks(document, own)
+
+
+def _set_body(body):
+    from docx.shared import Pt, RGBColor
+
     body.font.name, body.font.size = house.LATIN, Pt(10.5)
     body.font.color.rgb = RGBColor.from_string(house.INK)
     body.paragraph_format.space_after, body.paragraph_format.line_spacing = Pt(7), 1.25
     language = body.element.get_or_add_rPr()
     language.append(_element("w:lang", {"w:val": "en-US", "w:eastAsia": "zh-CN"}))
-    for name, size in _SIZES.items():
-        style = styles[name]
+    _set_fonts(language, house.LATIN)
+
+
+def _set_headings(headings):
+    from docx.shared import Pt, RGBColor
+
+    for style, name, size in headings:
         style.font.name, style.font.size, style.font.bold = house.LATIN, Pt(size), True
         style.font.italic = False
         is_dark = name == "Title" or size < 14
         style.font.color.rgb = RGBColor.from_string(house.DARK if is_dark else house.ACCENT)
         style.paragraph_format.space_before = Pt(0 if name == "Title" else 18 if size > 14 else 12)
         style.paragraph_format.space_after = Pt(12 if name == "Title" else 6)
-        for border in style.element.pPr.findall(_name("w:pBdr")):
-            style.element.pPr.remove(border)
-    for name in ("Normal", *_SIZES):
-        _set_fonts(styles[name].element.get_or_add_rPr(), house.LATIN)
-    for name in ("List Bullet", "List Number"):
-        for level in ("", " 2", " 3"):
-            styles[name + level].paragraph_format.space_after = Pt(3)
-    code = styles.add_style("Code", WD_STYLE_TYPE.PARAGRAPH)
+        properties = style.element.get_or_add_pPr()
+        for border in properties.findall(_name("w:pBdr")):
+            properties.remove(border)
+        if name == "Title":
+            borders = _element("w:pBdr", {})
+            borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "18", "w:space": "6",
+                                                 "w:color": house.SECOND}))
+            properties.insert_element_before(borders, *_AFTER_SHADE)
+        elif properties.find(_name("w:outlineLvl")) is None:
+            # The contents of Word are the paragraphs with a level.
+            level = _element("w:outlineLvl", {"w:val": f"{int(name[-1]) - 1}"})
+            properties.insert_element_before(level, "w:divId", "w:cnfStyle", "w:rPr", "w:sectPr", "w:pPrChange")
+        _set_fonts(style.element.get_or_add_rPr(), house.LATIN)
+
+
+def _set_blocks(document, own):
+    """Sets the styles of code, quotes, captions, contents, headers and footers."""
+    from docx.enum.style import WD_STYLE_TYPE
+    from docx.enum.text import WD_TAB_ALIGNMENT, WD_TAB_LEADER
+    from docx.shared import Pt, RGBColor
+
+    styles = document.styles
+    body = styles["Normal"]
+    code = styles["Code"] if "Code" in own else styles.add_style("Code", WD_STYLE_TYPE.PARAGRAPH)
     code.base_style = body
     code.font.name, code.font.size = house.CODE, Pt(9.5)
     _set_fonts(code.element.get_or_add_rPr(), house.CODE)
@@ -130,14 +197,18 @@ def _set_styles(document, task):
     form.line_spacing, form.space_before, form.space_after = 1.1, Pt(9), Pt(12)
     form.left_indent = form.right_indent = Pt(6)
     quote, caption = styles["Quote"], styles["Caption"]
-    quote.font.italic = False
-    quote.paragraph_format.left_indent = Pt(12)
-    borders = _element("w:pBdr", {})
-    borders.append(_element("w:left", {"w:val": "single", "w:sz": "18", "w:space": "10", "w:color": house.SECOND}))
-    quote.element.get_or_add_pPr().insert_element_before(borders, *_AFTER_SHADE)
-    caption.font.size, caption.font.bold = Pt(9), False
-    caption.paragraph_format.space_after = Pt(12)
+    if "Quote" not in own:
+        quote.font.italic = False
+        quote.paragraph_format.left_indent = Pt(12)
+        borders = _element("w:pBdr", {})
+        borders.append(_element("w:left", {"w:val": "single", "w:sz": "18", "w:space": "10", "w:color": house.SECOND}))
+        quote.element.get_or_add_pPr().insert_element_before(borders, *_AFTER_SHADE)
+    if "Caption" not in own:
+        caption.font.bold = False
+        caption.paragraph_format.space_after = Pt(12)
     for level, name in enumerate(("toc 1", "toc 2"), 1):
+        if name in own:
+            continue
         contents = styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
         contents.base_style = body
         contents.paragraph_format.left_indent = Pt(14 * (level - 1))
@@ -145,14 +216,10 @@ def _set_styles(document, task):
         contents.paragraph_format.tab_stops.add_tab_stop(document.sections[0].page_width -
                                                          document.sections[0].left_margin * 2,
                                                          WD_TAB_ALIGNMENT.RIGHT, WD_TAB_LEADER.DOTS)
-    header = styles["Header"]
-    for style, size in ((quote, None), (caption, 9), (header, 8.5), (styles["Footer"], 9)):
-        style.font.color.rgb = RGBColor.from_string(house.SOFT_INK)
-        style.font.size = Pt(size) if size else None
-    title = styles["Title"].element.get_or_add_pPr()
-    borders = _element("w:pBdr", {})
-    borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "18", "w:space": "6", "w:color": house.SECOND}))
-    title.insert_element_before(borders, *_AFTER_SHADE)
+    for name, size in (("Quote", None), ("Caption", 9), ("Header", 8.5), ("Footer", 9)):
+        if name not in own:
+            styles[name].font.color.rgb = RGBColor.from_string(house.SOFT_INK)
+            styles[name].font.size = Pt(size) if size else None
 
 
 def _set_fonts(properties, latin):
@@ -485,13 +552,30 @@ class _Writer:
         return written
 
 
+def _numbering_of(document):
+    """Returns the lists of a document; a file without lists receives those of the library."""
+    import docx
+    from docx.opc.constants import RELATIONSHIP_TYPE
+    from docx.parts.numbering import NumberingPart
+
+    try:
+        return document.part.numbering_part.element
+    except NotImplementedError:
+        old = docx.Document().part.numbering_part
+        new = NumberingPart.load(old.partname, old.content_type, old.blob, document.part.package)
+        document.part.relate_to(new, RELATIONSHIP_TYPE.NUMBERING)
+        return new.element
+
+
 class _Numberings:
     """Lists that each begin with their own number."""
 
     def __init__(self, document):
-        self.element = document.part.numbering_part.element
+        self.element = _numbering_of(document)
         self.known = {}
-        self.forms = {False: self._add_form(90, False), True: self._add_form(91, True)}
+        taken = [int(form.get(_name("w:abstractNumId"))) for form in self.element.iter(_name("w:abstractNum"))]
+        first = max(taken, default=0) + 90
+        self.forms = {False: self._add_form(first, False), True: self._add_form(first + 1, True)}
 
     def _add_form(self, number, counted):
         form = _element("w:abstractNum", {"w:abstractNumId": f"{number}"})
@@ -507,8 +591,8 @@ class _Numberings:
             place.append(_element("w:ind", {"w:left": f"{425 * (level + 1)}", "w:hanging": "425"}))
             element.append(place)
             form.append(element)
-        # Abstract definitions come before the lists that use them.
-        self.element.insert(0, form)
+        # Abstract definitions come before the lists that use them, and after pictures of bullets.
+        self.element.insert(len(self.element.findall(_name("w:numPicBullet"))), form)
         return number
 
     def number(self, paragraph, block):
@@ -522,7 +606,8 @@ class _Numberings:
 
     def _add_list(self, block):
         counted = block.number is not None
-        identity = 1000 + len(self.known)
+        taken = [int(one.get(_name("w:numId"))) for one in self.element.iter(_name("w:num"))]
+        identity = max([1000, *taken]) + 1
         element = _element("w:num", {"w:numId": f"{identity}"})
         element.append(_element("w:abstractNumId", {"w:val": f"{self.forms[counted]}"}))
         if counted:

@@ -1,5 +1,6 @@
 """A page without external content, from a model-written page or from Markdown."""
 
+import base64
 import html
 import re
 
@@ -14,7 +15,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src
 FONTS = ('system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"PingFang SC","Hiragino Sans GB",'
           '"Microsoft YaHei","Noto Sans SC","Noto Sans CJK SC",sans-serif')
 LIGHT = (f"--ink:#{house.INK};--soft:#{house.SOFT_INK};--accent:#{house.ACCENT};--second:#{house.SECOND};"
-          f"--line:#{house.LINES};--head:#{house.HEAD};--ground:#{house.SOFT};--paper:#fff;--link:#{house.LINK}")
+          f"--line:#{house.LINES};--head:#{house.HEAD};--dark:#{house.DARK};--ground:#{house.SOFT};--paper:#fff;--link:#{house.LINK}")
 _DARK = ("--ink:#e6ebf0;--soft:#a3b0bd;--accent:#8cc3ea;--second:#f0b266;--line:#36424e;--head:#22303c;"
          "--ground:#1b242d;--paper:#12181f;--link:#8cc3ea")
 # Styles of parts of both pages and slides; every rule of the model wins over this layer.
@@ -50,6 +51,21 @@ body.dashboard{{max-width:76rem;background:var(--ground)}}.dashboard header{{mar
 @media print{{@page{{size:A4;margin:18mm 16mm}}body,body.dashboard{{max-width:none;padding:0;font-size:10.5pt;background:#fff}}h1,h2,h3{{break-after:avoid}}
 table{{display:table}}thead{{display:table-header-group}}tr,figure,img,pre,.card,.grid>*{{break-inside:avoid}}p{{orphans:3;widows:3}}}}}}
 """
+
+
+def theme_sheet(body):
+    """Returns the style of a deployment's theme over ours, with the fonts of the element `body`; none without a theme."""
+    if not house.is_themed():
+        return ""
+    colors = (f"--accent:#{house.ACCENT};--second:#{house.SECOND};--head:#{house.HEAD};--dark:#{house.DARK}")
+    light = [f"color-mix(in srgb,#{color} 55%,#fff)" for color in house.SERIES[:2]]
+    return (f'@layer djinn{{:root{{{colors}}}{body}{{font-family:"{house.LATIN}","{house.CHINESE}",{FONTS}}}'
+            f".logo{{display:block;margin:0 0 1.5rem auto;max-height:2.6rem;width:auto}}"
+            f".foot{{margin-top:3rem;color:var(--soft);font-size:.85em}}}}" +
+            (f"@layer djinn{{@media screen and (prefers-color-scheme:dark){{:root{{--accent:{light[0]};--second:{light[1]};"
+             f"--head:#22303c}}}}}}" if body == "body" else ""))
+
+
 # Required style of every page.
 _BASE = "img,svg{max-width:100%}@media print{*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}"
 
@@ -197,7 +213,18 @@ def render_page(task):
     title = task.title or cleaner.title.strip() or heading_of(cleaner.body)
     body = cleaner.body
     told = "".join(f' {key}="{html.escape(value)}"' for key, value in body.attributes.items())
-    return page(task, title, POLICY, [_BASE, _SHEET, *cleaner.sheets], f"<body{told}>\n{write_inside(body)}\n</body>")
+    sheets = [_BASE, _SHEET, *filter(None, [theme_sheet("body")]), *cleaner.sheets]
+    foot = f'\n<footer class="foot">{html.escape(house.FOOTER)}</footer>' if house.FOOTER else ""
+    return page(task, title, POLICY, sheets, f"<body{told}>\n{logo_of(task)}{write_inside(body)}{foot}\n</body>")
+
+
+def logo_of(task):
+    """Returns the deployment's logo as an element, or an empty text."""
+    picture = task.logo()
+    if picture is None:
+        return ""
+    content = base64.b64encode(picture.content).decode()
+    return f'<img class="logo" alt="" src="data:image/{picture.format.lower()};base64,{content}">\n'
 
 
 def heading_of(body):

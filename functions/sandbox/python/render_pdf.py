@@ -92,7 +92,8 @@ class _Writer:
         return {
             "title": self.task.title, "header": _shortened(self.task.title or told), "lang": language,
             "region": "cn" if language == "zh" else None, "fonts": fonts,
-            "colors": {name: f"#{color}" for name, color in _COLORS.items()},
+            "colors": {name: f"#{color}" for name, color in _colors().items()},
+            "footer": house.FOOTER, "logo": self.logo(),
             "words": {"contents": words(language, "contents"), "figure": words(language, "figure"),
                       "table": words(language, "table_name")},
             "heading": self.runs(title), "subtitle": self.runs(subtitle),
@@ -102,6 +103,15 @@ class _Writer:
             "has-parts": 0 < parts < listed,
             "blocks": self.blocks(blocks, 0) + self.end_notes(), "notes": [self.runs(runs, 8.8) for runs in self.notes],
         }
+
+    def logo(self):
+        """Adds the deployment's logo to the files; returns its name, or an empty text."""
+        picture = self.task.logo()
+        if picture is None:
+            return ""
+        name = f"logo.{picture.format.lower()}"
+        self.files[name] = picture.content
+        return name
 
     def end_notes(self):
         """Returns notes that follow the text as blocks."""
@@ -235,8 +245,9 @@ class _Writer:
         return written
 
 
-_COLORS = {"ink": house.INK, "soft-ink": house.SOFT_INK, "accent": house.ACCENT, "second": house.SECOND,
-           "dark": house.DARK, "head": house.HEAD, "soft": house.SOFT, "lines": house.LINES, "link": house.LINK}
+def _colors():
+    return {"ink": house.INK, "soft-ink": house.SOFT_INK, "accent": house.ACCENT, "second": house.SECOND,
+            "dark": house.DARK, "head": house.HEAD, "soft": house.SOFT, "lines": house.LINES, "link": house.LINK}
 
 
 def _open_font(path):

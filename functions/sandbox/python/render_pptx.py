@@ -4,16 +4,20 @@ import io
 import re
 
 import house
+import pptx_theme
 from house import text_width
 from markdown import SOURCES, Block, Run, plain
-from pptx_theme import (CLOSING, CONTENT, COVER, HEIGHT, LEFT, RIGHT, ROOM_HIGH, ROOM_WIDE, SECTION, TOP, WIDTH,
-                        add_rect, prepare)
+from pptx_theme import CLOSING, CONTENT, COVER, HEIGHT, SECTION, WIDTH, add_foot, add_rect, prepare, prepare_master
 from render import set_properties, zip_anew
 from tables import column_widths
 from words import words
 
 # Maximum slides of a presentation.
 MAX_SLIDES = 200
+
+# The box of the content of a slide, in points; the file of a deployment may have another.
+LEFT, TOP, RIGHT = pptx_theme.LEFT, pptx_theme.TOP, pptx_theme.RIGHT
+ROOM_WIDE, ROOM_HIGH = pptx_theme.ROOM_WIDE, pptx_theme.ROOM_HIGH
 
 # Maximum columns of a table.
 MAX_COLUMNS = 25
@@ -22,8 +26,8 @@ _GAP = 14
 # Font sizes: the first are tried for the fewest slides, the others then fill a slide.
 _SIZES, _LARGER = (20, 18, 16), (28, 26, 24, 22, 20, 18, 16)
 _TABLE_SIZES = (20, 18, 16, 14, 12, 11, 10, 9, 8)
-# The width of text beside a figure, and the height of a row of cards.
-_BESIDE = ROOM_WIDE * 0.36
+# The share of the width for text beside a figure, and the height of a row of cards.
+_BESIDE = 0.36
 _CARD = 104
 _LINE = 1.2
 # Notes up to this width, in Latin letters, stand below their slide, at most two.
@@ -108,6 +112,11 @@ def _parts(task, blocks):
             or plain(part.heading).strip()]
 
 
+def _use_room(left, top, width, height):
+    """Sets the box of content in this process, which renders one presentation."""
+    globals().update(LEFT=left, TOP=top, RIGHT=WIDTH - left - width, ROOM_WIDE=width, ROOM_HIGH=height)
+
+
 def _fits_cover(part):
     return all(block.kind in ("text", "heading") for block in part.blocks) and \
         sum(text_width(block.plain()) for block in part.blocks) <= 260 and len(part.blocks) <= 4
@@ -169,10 +178,35 @@ class _Deck:
         from pptx.util import Pt
 
         self.task, self.Pt, self.footnotes = task, Pt, footnotes
-        self.deck = pptx.Presentation()
-        self.layouts = prepare(self.deck, title)
+        self.has_master = bool(house.PPTX) and self.open_master(pptx)
+        if not self.has_master:
+            self.deck = pptx.Presentation()
+            self.layouts = prepare(self.deck, title)
+            _use_room(pptx_theme.LEFT, pptx_theme.TOP, pptx_theme.ROOM_WIDE, pptx_theme.ROOM_HIGH)
+            self.add_logo()
         set_properties(self.deck.core_properties, task)
         self.count = 0
+
+    def open_master(self, pptx):
+        """Uses the PowerPoint file of the deployment, if possible."""
+        try:
+            self.deck = pptx.Presentation(house.PPTX)
+            self.layouts, room = prepare_master(self.deck)
+        except Exception as error:  # The library reports a broken file with many kinds of exceptions.
+            self.task.note(f"theme: pptx: {error}"[:300])
+            return False
+        _use_room(*room)
+        return True
+
+    def add_logo(self):
+        """Adds the logo of the deployment to the layouts."""
+        picture = self.task.logo()
+        for layout in self.layouts if picture else ():
+            high = 34
+            wide = high * picture.width / picture.height
+            image, rel = layout.part.get_or_add_image_part(io.BytesIO(picture.content))
+            box = (int(self.Pt(edge)) for edge in (WIDTH - RIGHT - wide, 34, wide, high))
+            layout.shapes._spTree.add_pic(layout.shapes._next_shape_id, "Logo", image.desc, rel, *box)
 
     def written(self):
         written = io.BytesIO()
@@ -188,6 +222,8 @@ class _Deck:
             return None
         self.count += 1
         slide = self.deck.slides.add_slide(self.layouts[layout])
+        if self.has_master:
+            add_foot(slide)
         frame = slide.shapes.title.text_frame
         frame.word_wrap = True
         is_content = layout == CONTENT
@@ -196,14 +232,15 @@ class _Deck:
         sizes = (30, 27, 24, 21) if is_content else (48, 42, 36, 30, 26)
         chosen = next((one for one in sizes if wide * one * 0.56 < room), sizes[-1])
         heading = heading if wide < 240 else [Run(plain(heading)[:160] + "…")]
-        self.write_runs(frame.paragraphs[0], heading, chosen, None, is_bold=True)
+        self.write_runs(frame.paragraphs[0], heading, chosen, None, is_bold=not self.has_master)
         return slide
 
     def add_cover(self, part, layout=COVER):
         slide = self.add_slide(layout, part.heading)
         if slide is None:
             return
-        frame = slide.placeholders[1].text_frame
+        below = [holder for holder in slide.placeholders if holder.placeholder_format.idx == 1]
+        frame = below[0].text_frame if below else self.add_box(slide, LEFT, TOP + ROOM_HIGH * 0.6, ROOM_WIDE, 110)
         frame.word_wrap = True
         blocks = [block for block in part.blocks if block.runs]
         size = next((size for size in (24, 20, 18, 16) if _texts_height(blocks, 760, size) < 130), 14)
@@ -212,7 +249,7 @@ class _Deck:
             paragraph.space_after = self.Pt(6)
             self.write_runs(paragraph, block.runs, size, None)
         if not blocks:
-            _remove(slide.placeholders[1])
+            _remove_subtitle(slide)
         self.add_footnotes(slide, blocks)
         self.add_notes(slide, part.notes)
 
@@ -222,7 +259,7 @@ class _Deck:
         numbers = sorted({run.note for line in lines for run in line if isinstance(run, Run)
                           and 0 < run.note <= len(self.footnotes)})
         if numbers:
-            is_dark = slide.slide_layout.name != "Statement"
+            is_dark = slide.slide_layout != self.layouts[CONTENT] and not self.has_master
             frame = self.add_box(slide, LEFT + 18 * is_dark, HEIGHT - 36 - 12.5 * len(numbers), ROOM_WIDE - 18,
                                  12.5 * len(numbers))
         for place_of, number in enumerate(numbers):
@@ -240,7 +277,7 @@ class _Deck:
         if part.level == 1 and not part.blocks:
             slide = self.add_slide(SECTION, part.heading)
             if slide is not None:
-                _remove(slide.placeholders[1])
+                _remove_subtitle(slide)
                 self.add_notes(slide, part.notes)
             return
         size, pages = self.lay_out(part.blocks)
@@ -333,7 +370,7 @@ class _Deck:
         if page.tables:
             return False
         if block.kind in _FIGURES:
-            beside = _texts_height(page.texts, _BESIDE, size) <= ROOM_HIGH
+            beside = _texts_height(page.texts, _BESIDE * ROOM_WIDE, size) <= ROOM_HIGH
             return len(page.figures) < (1 if page.texts else 2) and beside
         if page.figures and (block.kind == "table" or len(page.figures) > 1):
             return False
@@ -344,7 +381,7 @@ class _Deck:
             return used + (whole if whole < ROOM_HIGH * 0.8 else self.table_height(block.rows[:6], block)) <= ROOM_HIGH
         # A heading stays on the same page as the next block.
         more = 2.2 * size if block.kind == "heading" else 0
-        wide = _BESIDE if page.figures else ROOM_WIDE
+        wide = _BESIDE * ROOM_WIDE if page.figures else ROOM_WIDE
         return _texts_height([*page.texts, block], wide, size) + more <= ROOM_HIGH
 
     def table_height(self, rows, block):
@@ -387,10 +424,10 @@ class _Deck:
     def fill_with_figures(self, slide, page):
         left = LEFT
         if page.texts:
-            size = min(22, _fitting(page.texts, _BESIDE, ROOM_HIGH))
-            high = _texts_height(page.texts, _BESIDE, size)
-            self.add_texts(slide, page.texts, size, (LEFT, TOP + max(0, min(60, (ROOM_HIGH - high) / 2)), _BESIDE))
-            left += _BESIDE + 28
+            size = min(22, _fitting(page.texts, _BESIDE * ROOM_WIDE, ROOM_HIGH))
+            high = _texts_height(page.texts, _BESIDE * ROOM_WIDE, size)
+            self.add_texts(slide, page.texts, size, (LEFT, TOP + max(0, min(60, (ROOM_HIGH - high) / 2)), _BESIDE * ROOM_WIDE))
+            left += _BESIDE * ROOM_WIDE + 28
         room = (WIDTH - RIGHT - left - _GAP * (len(page.figures) - 1)) / len(page.figures)
         for number, block in enumerate(page.figures):
             draw = self.draw_chart if block.kind == "chart" else self.draw_picture
@@ -699,8 +736,10 @@ def _add_line_below(cell, color, width):
     cell._tc.get_or_add_tcPr().insert(0, line)
 
 
-def _remove(shape):
-    shape._element.getparent().remove(shape._element)
+def _remove_subtitle(slide):
+    for holder in slide.placeholders:
+        if holder.placeholder_format.idx == 1:
+            holder._element.getparent().remove(holder._element)
 
 
 def _place_to_part(text):

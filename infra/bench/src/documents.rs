@@ -86,6 +86,7 @@ async fn render(
         text: text.to_owned(),
         title: String::new(),
         language: Language::En,
+        theme: None,
     };
     let context = JobContext::new(&bench_session()?);
     let job = SandboxJob { work, files: Vec::new(), state: Vec::new() };

@@ -6,6 +6,7 @@
 //! values of keys: a request names them.
 //!
 //! [`McpServer::read`] and [`LockFile::read`] do the same for servers, and [`McpServer::list_tools`] joins both.
+//! [`DocumentStyle::read`] reads the theme of documents, with the same reader of fields.
 
 mod answer;
 mod definition;
@@ -18,6 +19,7 @@ mod request;
 mod server_file;
 mod template;
 mod terms;
+mod theme_file;
 mod tool_file;
 
 pub use answer::{
@@ -32,4 +34,5 @@ pub use request::{
 };
 pub use server_file::{McpServer, check_server_name};
 pub use terms::{MAX_TIMEOUT_S, ToolOffer, ToolTerms, ToolTrust};
+pub use theme_file::DocumentStyle;
 pub use tool_file::{HttpTool, MAX_NAME, check_tool_name};

@@ -15,6 +15,7 @@ pub mod connections;
 pub mod content_checker;
 mod database_query;
 mod document;
+pub mod document_templates;
 pub mod fetch_tool;
 mod figures;
 pub mod file_tool;

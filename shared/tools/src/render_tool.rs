@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::document_templates::DocumentTemplates;
 use crate::job_files::{JobFiles, choose_images, explain_sandbox_error, render_error};
 use crate::python_tool::{sandbox_tool, strip_fence};
 use crate::typed_tool::{ToolDefinition, TypedTool};
@@ -32,6 +33,7 @@ pub struct RenderTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
     sandbox: Arc<dyn Sandbox>,
+    templates: Arc<DocumentTemplates>,
 }
 
 /// The arguments of a call. `prompts/` contains the descriptions for the model.
@@ -85,7 +87,13 @@ impl<F: Files + Send + Sync> RenderTool<F> {
     /// Creates the tool: writes documents to `files`, rendered by `sandbox`.
     #[must_use]
     pub fn new(files: Arc<F>, prompts: Arc<Prompts>, sandbox: Arc<dyn Sandbox>) -> Self {
-        Self { files, prompts, sandbox }
+        Self { files, prompts, sandbox, templates: Arc::default() }
+    }
+
+    /// Sets the templates of the deployment's documents; the default has none.
+    #[must_use]
+    pub fn with_templates(self, templates: Arc<DocumentTemplates>) -> Self {
+        Self { templates, ..self }
     }
 
     /// Returns the document's bytes, and the list of missing content.
@@ -97,21 +105,27 @@ impl<F: Files + Send + Sync> RenderTool<F> {
         text: &str,
     ) -> Result<(Vec<u8>, RenderValue), ToolError> {
         let job_files = choose_images(&*self.files, context, &*self.sandbox, text).await;
-        let JobFiles { files, context: job_context, .. } = job_files.map_err(|_| {
+        let JobFiles { mut files, context: job_context, .. } = job_files.map_err(|_| {
             render_error(&self.prompts, context, prompt::FILE_UNAVAILABLE, json!({}))
         })?;
+        let (theme, theme_files) = self.templates.read_theme(format).await;
+        files.extend(theme_files);
         let work = SandboxWork::Render {
             format,
             name: name.clone(),
             text: text.to_owned(),
             title: find_title(name),
             language: context.language,
+            theme,
         };
         let job = SandboxJob { work, files, state: Vec::new() };
         let answer = self.sandbox.run_job(&job_context, job).await;
         let answer =
             answer.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
         let value: RenderValue = serde_json::from_value(answer.value).unwrap_or_default();
+        for note in value.notes.iter().filter(|note| note.starts_with("theme: ")) {
+            tracing::warn!(note, "a file of templates/ is not used");
+        }
         let document = answer.products.into_iter().find(|product| product.name == *name);
         match document {
             Some(SandboxFile { content, .. }) if answer.end == JobEnd::Done => Ok((content, value)),

@@ -16,6 +16,7 @@ use djinn_settings::table::web::SEARCH;
 use djinn_settings::{FILE_NAME, InvalidSetting, PREFIX};
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::connections::{Connections, read_connections};
+use djinn_tools::document_templates::TemplateFiles;
 use djinn_tools::local_folder::LocalFolder;
 use djinn_tools::prompt_files::PromptFiles;
 use djinn_tools::table_files::TableFiles;
@@ -70,6 +71,8 @@ pub fn check_folder(
     let (_, in_prompts) = PromptFiles::default().read(&path, &texts);
     let connections = check_connections(&path, &texts, &mut problems);
     let tables = TableFiles::default().read(&path, &texts, &connections);
+    let templates = TemplateFiles::default().read(&path, &texts);
+    problems.extend(templates.problems.iter().map(ToString::to_string));
     let in_files = reading.problems.into_iter().chain(in_prompts).chain(workflows.problems);
     let in_files = in_files.chain(tables.problems);
     problems.extend(in_files.map(|problem| problem.to_string()));

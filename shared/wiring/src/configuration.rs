@@ -22,6 +22,7 @@ use djinn_settings::{SettingsDocument, VarLookup};
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::connections::{Connections, read_connections};
 use djinn_tools::content_checker::parse_content_policy;
+use djinn_tools::document_templates::{DocumentTemplates, TemplateFiles};
 use djinn_tools::outside_tool::{OutsidePorts, OutsideTool};
 use djinn_tools::prompt_files::PromptFiles;
 use djinn_tools::table_catalog::TableCatalog;
@@ -82,6 +83,8 @@ pub(crate) struct LiveConfiguration {
     tool_ports: Arc<OutsidePorts<AwsStore>>,
     /// The tables of the tools, updated to the current state.
     tables: Arc<TableCatalog>,
+    /// The templates of documents, updated to the current state.
+    templates: Arc<DocumentTemplates>,
     /// The start of the last read, Unix milliseconds. The first caller after the interval reads, while others
     /// wait.
     read_at_ms: tokio::sync::Mutex<Option<i64>>,
@@ -100,6 +103,7 @@ struct ReadFiles {
     prompts: PromptFiles,
     workflows: WorkflowFiles,
     tables: TableFiles,
+    templates: TemplateFiles,
     connections: Connections,
     /// The problems in the texts, as sentences.
     problems: Vec<String>,
@@ -119,6 +123,7 @@ pub(crate) struct FirstConfiguration {
     pub(crate) agents: Arc<[Arc<dyn Tool>]>,
     pub(crate) tool_ports: OutsidePorts<AwsStore>,
     pub(crate) tables: Arc<TableCatalog>,
+    pub(crate) templates: Arc<DocumentTemplates>,
 }
 
 impl LiveConfiguration {
@@ -130,7 +135,7 @@ impl LiveConfiguration {
         tools: BTreeSet<String>,
         first: FirstConfiguration,
     ) -> Self {
-        let FirstConfiguration { prompts, model, agents, tool_ports, tables } = first;
+        let FirstConfiguration { prompts, model, agents, tool_ports, tables, templates } = first;
         let current = Configuration {
             prompts: Arc::new(prompts.snapshot()),
             model,
@@ -147,6 +152,7 @@ impl LiveConfiguration {
             prompts: PromptFiles::default(),
             workflows: WorkflowFiles::default(),
             tables: TableFiles::default(),
+            templates: TemplateFiles::default(),
             connections: Connections::default(),
             problems: Vec::new(),
         };
@@ -157,6 +163,7 @@ impl LiveConfiguration {
             prompts,
             tool_ports: Arc::new(tool_ports),
             tables,
+            templates,
             read_at_ms: tokio::sync::Mutex::default(),
             files: std::sync::Mutex::new(files),
             current: RwLock::new(Arc::new(current)),
@@ -261,6 +268,9 @@ impl LiveConfiguration {
         self.read_connections(texts, files, &mut problems);
         let tables = files.tables.read(folder, texts, &files.connections);
         self.tables.replace(self.folder.files(), tables.tables);
+        let templates = files.templates.read(folder, texts);
+        problems.extend(templates.problems.iter().map(ToString::to_string));
+        self.templates.replace(self.folder.files(), templates);
         let in_files = reading.problems.into_iter().chain(in_prompts).chain(workflows.problems);
         let in_files = in_files.chain(tables.problems);
         problems.extend(in_files.map(|problem| problem.to_string()));

@@ -11,6 +11,7 @@ use djinn_runtime::prompt::Prompts;
 use djinn_settings::table::runtime::LOCAL;
 use djinn_settings::table::tools::CODE_SANDBOX;
 use djinn_settings::{InvalidSetting, VarLookup};
+use djinn_tools::document_templates::DocumentTemplates;
 use djinn_tools::table_catalog::TableCatalog;
 use djinn_tools::{RegistrationError, ToolAdapter, ToolRegistry, TypedTool};
 
@@ -54,6 +55,8 @@ pub struct ToolParts<'a> {
     pub outside: Arc<dyn Outside>,
     /// The tables of the configuration folder.
     pub tables: Arc<TableCatalog>,
+    /// The templates of documents in the configuration folder.
+    pub templates: Arc<DocumentTemplates>,
 }
 
 /// The reason for rejecting a deployment's tools. The text includes the remedy.
@@ -200,6 +203,7 @@ impl Djinn {
             sandbox: aws.sandbox().map_or_else(|| self.sandbox(), |sandbox| Arc::new(sandbox)),
             outside: self.make_outside(aws),
             tables: Arc::new(TableCatalog::new(self.make_database(aws))),
+            templates: Arc::default(),
         }
     }
 }
@@ -351,6 +355,7 @@ mod tests {
             ),
             ("prompts/en/react/system.md", "Today\nis {{ dat }}.", ":2: the prompt uses `dat`, "),
             ("prompts/fr/react/system.md", "", ":1: a prompt lies in `en` or `zh`, "),
+            ("templates/theme.toml", "color = []\n", ":1: `color` is not a field: did you mean"),
             ("tools/weather.toml", "description = 3\n", ":1: `description` must be a text"),
             ("tools/file_tool.toml", "", ":1: the name `file_tool` belongs to a tool"),
         ] {

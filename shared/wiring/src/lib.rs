@@ -29,6 +29,7 @@ use djinn_settings::InvalidSetting;
 use djinn_settings::table::tools::OFFERED_AGENTS;
 use djinn_tools::agent_files::{AgentFiles, find_unknown_agent};
 use djinn_tools::agent_tool::AgentTool;
+use djinn_tools::document_templates::DocumentTemplates;
 use djinn_tools::outside_tool::OutsidePorts;
 use djinn_tools::table_catalog::TableCatalog;
 
@@ -106,8 +107,9 @@ pub fn build_world<A: Alarms, I: Invoker>(
     })?;
     let document = Arc::new(document);
     let layered = folder.layer(Arc::clone(&document));
-    let (mut world, tables) = build_configured(djinn, &layered, aws, alarms, invoker)
-        .map_err(|error| ConfigurationFolder::locate(&document, error))?;
+    let (mut world, FolderParts { tables, templates }) =
+        build_configured(djinn, &layered, aws, alarms, invoker)
+            .map_err(|error| ConfigurationFolder::locate(&document, error))?;
     let first = FirstConfiguration {
         prompts: Arc::clone(&world.prompts),
         model: Arc::clone(&world.model),
@@ -119,6 +121,7 @@ pub fn build_world<A: Alarms, I: Invoker>(
             gone: Arc::default(),
         },
         tables,
+        templates,
     };
     let tools = world.tools.own_tool_names();
     let live = LiveConfiguration::new(folder, aws.secrets(), djinn.settings_check(), tools, first);
@@ -148,15 +151,21 @@ fn with_own_agents(tools: Toolbox) -> Result<Toolbox, InvalidSetting> {
     }
 }
 
-/// Builds a world without a configuration folder, with our modes and our reviewer as its agents, and its tables, of
-/// which there are none.
+/// The parts of tools that a configuration folder replaces.
+struct FolderParts {
+    tables: Arc<TableCatalog>,
+    templates: Arc<DocumentTemplates>,
+}
+
+/// Builds a world without a configuration folder, with our modes and our reviewer as its agents, and its tables and
+/// templates, of which there are none.
 fn build_configured<A: Alarms, I: Invoker>(
     djinn: &Djinn,
     variables: &Variables,
     aws: &Aws,
     alarms: A,
     invoker: I,
-) -> Result<(AwsWorld<A, I>, Arc<TableCatalog>), WiringError> {
+) -> Result<(AwsWorld<A, I>, FolderParts), WiringError> {
     let var = &**variables;
     let prompts = Arc::new(Prompts::default());
     let models = djinn_model::Settings::from_vars(var)?;
@@ -168,7 +177,8 @@ fn build_configured<A: Alarms, I: Invoker>(
     let tools = djinn.build_toolbox(&parts)?.with_sources_fresh(settings.tool_sources_fresh);
     let agents = AgentTool::list_always_shipped();
     let agents = agents.into_iter().map(|agent| Arc::new(agent) as Arc<dyn Tool>).collect();
-    let tables = Arc::clone(&parts.tables);
+    let folder_parts =
+        FolderParts { tables: Arc::clone(&parts.tables), templates: parts.templates };
     let world = World {
         tools: tools.with_agents(agents).with_offered_agents(read_offered_agents(var)),
         content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
@@ -187,5 +197,5 @@ fn build_configured<A: Alarms, I: Invoker>(
         rate_limits: RateLimits::default(),
         configuration: None,
     };
-    Ok((world, tables))
+    Ok((world, folder_parts))
 }

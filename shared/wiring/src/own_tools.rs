@@ -9,6 +9,7 @@ use djinn_runtime::prompt::Prompts;
 use djinn_tools::cite_queries_tool::CiteQueriesTool;
 use djinn_tools::cite_tool::CiteTool;
 use djinn_tools::collect_tool::CollectTool;
+use djinn_tools::document_templates::DocumentTemplates;
 use djinn_tools::fetch_tool::FetchTool;
 use djinn_tools::file_tool::FileTool;
 use djinn_tools::insight_tool::InsightTool;
@@ -30,6 +31,7 @@ struct Ports {
     sandbox: Arc<dyn Sandbox>,
     outside: Arc<dyn Outside>,
     tables: Arc<TableCatalog>,
+    templates: Arc<DocumentTemplates>,
 }
 
 /// Returns the factories of our tools.
@@ -39,7 +41,10 @@ pub(crate) fn own_tools() -> Vec<ToolFactory> {
         factory(|ports| PythonTool::new(ports.files, ports.prompts, ports.sandbox)),
         factory(|ports| LookTool::new(ports.files, ports.prompts, ports.sandbox)),
         factory(|ports| CollectTool::new(ports.files, ports.prompts, ports.sandbox)),
-        factory(|ports| RenderTool::new(ports.files, ports.prompts, ports.sandbox)),
+        factory(|ports| {
+            let tool = RenderTool::new(ports.files, ports.prompts, ports.sandbox);
+            tool.with_templates(ports.templates)
+        }),
         factory(|ports| FetchTool::new(ports.outside, ports.sandbox, ports.prompts)),
         factory(|ports| SearchTool::new(ports.files, ports.outside, ports.sandbox, ports.prompts)),
         factory(|ports| TableTool::new(ports.files, ports.prompts, ports.sandbox, ports.tables)),
@@ -59,6 +64,8 @@ fn factory<T: TypedTool + 'static>(
         let sandbox = Arc::clone(&parts.sandbox);
         let outside = Arc::clone(&parts.outside);
         let tables = Arc::clone(&parts.tables);
-        Ok(Arc::new(ToolAdapter::new(make(Ports { files, prompts, sandbox, outside, tables }))))
+        let templates = Arc::clone(&parts.templates);
+        let ports = Ports { files, prompts, sandbox, outside, tables, templates };
+        Ok(Arc::new(ToolAdapter::new(make(ports))))
     })
 }

@@ -38,6 +38,7 @@ pub(crate) async fn render(
         text: text.to_owned(),
         title: String::new(),
         language: Language::En,
+        theme: None,
     };
     let answer = sandbox.run(SandboxJob { work, files, state: Vec::new() }).await;
     assert_eq!(answer.end, JobEnd::Done, "{name}: {answer:?}");

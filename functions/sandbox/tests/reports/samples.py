@@ -82,6 +82,7 @@ def main(folder, fonts):
     import job_kinds
     from faults import FAULTS
     from render import render
+    from theme import faults_of_theme
 
     job_kinds.load_libraries(job_kinds.DOCUMENTS, fonts)
     os.makedirs(folder, exist_ok=True)
@@ -99,6 +100,7 @@ def main(folder, fonts):
             if not is_bad and (told["missing_images"] or any(note != "scripts" for note in told["notes"])):
                 faults.append(f"{file}: {told}")
     draw_sheet()
+    faults += faults_of_theme(samples()["sales.en"], fonts)
     faults += faults_of_schema()
     if shutil.which("soffice"):
         faults += faults_of_libreoffice()

@@ -4,6 +4,7 @@ pub mod wire;
 
 mod kind;
 pub mod table;
+mod theme;
 mod value;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use serde_json::Value;
 
 pub use self::kind::SandboxKind;
 use self::table::{FetchedResult, QueryTable, QueryText, TableRule};
+pub use self::theme::DocumentTheme;
 pub use self::value::{
     BlockError, BlockValue, ExtractValue, InsightValue, LookValue, RenderValue, ScaleValue,
 };
@@ -154,6 +156,9 @@ pub enum SandboxWork {
         title: String,
         /// The language of the text.
         language: Language,
+        /// The theme of the deployment, whose files are files of the job.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        theme: Option<Box<DocumentTheme>>,
     },
     /// Scales images for a model. Scaled images are products under their own names, or in parts. The value is
     /// an object with a [`ScaleValue`] for each name.

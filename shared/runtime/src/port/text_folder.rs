@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 pub use layout::{
     AGENTS, CONNECTIONS, FOLDERS, FolderLayout, MODES, PROMPTS, README, SERVERS, SERVERS_LOCK,
-    TABLES, TOOLS, WORKFLOWS, check_name, is_data, split_language,
+    TABLES, TEMPLATES, TOOLS, WORKFLOWS, check_name, is_data, split_language,
 };
 pub use manifest::{
     ListedText, MANIFEST, MAX_LISTED, MAX_MANIFEST, ManifestError, list_texts, parse_manifest,

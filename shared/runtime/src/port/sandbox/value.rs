@@ -75,7 +75,8 @@ pub struct RenderValue {
     /// The images named by the text that could not be shown, 50 at most.
     pub missing_images: Vec<String>,
     /// The omitted content: `scripts`, `addresses` (content from elsewhere), `cut` (content above the limit
-    /// of a document), and `chart: ` with the fault of a block that is shown as code.
+    /// of a document), `chart: ` with the fault of a block that is shown as code, and `theme: ` with a file of the
+    /// deployment's theme that was not used, and the reason.
     pub notes: Vec<String>,
 }
 

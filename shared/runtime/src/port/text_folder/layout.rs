@@ -51,6 +51,15 @@ pub const SERVERS_LOCK: &str = "tools/servers.lock.json";
 pub const TABLES: FolderLayout =
     FolderLayout { name: "tables", has_languages: false, data_endings: &DATA_ENDINGS, ..TEXTS };
 
+/// The theme of documents, with its logo and its Word and PowerPoint files.
+pub const TEMPLATES: FolderLayout = FolderLayout {
+    name: "templates",
+    ending: "toml",
+    has_languages: false,
+    data_endings: &["docx", "jpg", "png", "pptx"],
+    ..TEXTS
+};
+
 /// The tools that are HTTP requests.
 pub const TOOLS: FolderLayout =
     FolderLayout { name: "tools", ending: "toml", has_languages: false, ..TEXTS };
@@ -69,7 +78,7 @@ const TEXTS: FolderLayout = FolderLayout {
 
 /// Every folder of a configuration folder, a folder within another after it.
 pub const FOLDERS: &[FolderLayout] =
-    &[AGENTS, CONNECTIONS, MODES, PROMPTS, TABLES, TOOLS, SERVERS, WORKFLOWS];
+    &[AGENTS, CONNECTIONS, MODES, PROMPTS, TABLES, TEMPLATES, TOOLS, SERVERS, WORKFLOWS];
 
 impl FolderLayout {
     /// Returns the texts of this folder, each with its name below the folder.
@@ -193,6 +202,8 @@ mod tests {
             "tables/orders.md",
             "tables/orders.csv",
             "tables/orders.2024.parquet",
+            "templates/theme.toml",
+            "templates/master.pptx",
             "tools/weather.toml",
             "tools/servers.toml",
             "tools/servers/notes.toml",
@@ -202,8 +213,10 @@ mod tests {
         }
         let agents = "is not named agents/NAME.md, agents/en/NAME.md or agents/zh/NAME.md";
         let prompts = "is not named prompts/en/GROUP/NAME.md or prompts/zh/GROUP/NAME.md";
+        let templates =
+            "is not named templates/NAME.toml, or its data templates/NAME.docx|jpg|png|pptx";
         let tables = "is not named tables/NAME.md, or its data tables/NAME.csv|xlsx|parquet";
-        let elsewhere = "is neither djinn.toml nor a file in agents/, connections/, modes/, prompts/, tables/, tools/, tools/servers/, workflows/";
+        let elsewhere = "is neither djinn.toml nor a file in agents/, connections/, modes/, prompts/, tables/, templates/, tools/, tools/servers/, workflows/";
         let long = format!("agents/{}.md", "a".repeat(101));
         for (name, says) in [
             ("agents/../a.md", agents),
@@ -236,6 +249,7 @@ mod tests {
             ("tables/.csv", tables),
             ("tables/订单.csv", tables),
             ("agents/a.csv", agents),
+            ("templates/logo.svg", templates),
             ("tools/en/a.toml", "is not named tools/NAME.toml"),
             ("tools/a.md", "is not named tools/NAME.toml"),
             ("tools/other/a.toml", "is not named tools/NAME.toml"),
@@ -268,7 +282,7 @@ mod tests {
 
     #[test]
     fn data_are_files_beside_tables() {
-        let names = ["tables/a.csv", "tables/a.xlsx", "tables/a.b.parquet"];
+        let names = ["tables/a.csv", "tables/a.xlsx", "tables/a.b.parquet", "templates/logo.png"];
         assert!(names.into_iter().all(is_data));
         let names = ["tables/a.md", "agents/a.csv", "a.csv", "tools/a.toml", "tables/csv"];
         assert!(!names.into_iter().any(is_data));
