@@ -348,7 +348,10 @@ export const CONVERSATIONS = {
     await list.getByRole("searchbox").fill("bEE");
     await list.getByText("Beer", { exact: true }).waitFor();
     await list.getByRole("searchbox").fill("nothing like it");
-    await list.getByText("No title contains these words.").waitFor();
+    await list.getByText("No title and no newest question contains these words.").waitFor();
+    // Its newest question is found too, and shown below the title.
+    await list.getByRole("searchbox").fill("rare words");
+    await list.getByText("Rare words about beer").waitFor();
     await list.getByRole("searchbox").fill("");
     await list.getByRole("button", { name: "Actions for Beer" }).click();
     await page.getByRole("menuitem", { name: "Delete" }).click();
