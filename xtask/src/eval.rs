@@ -47,6 +47,7 @@ enum SuiteName {
     Search,
     Code,
     Report,
+    Data,
 }
 
 /// Asks the questions of a suite in sequence, and prints the scores.
@@ -69,7 +70,8 @@ pub(crate) fn run(arguments: &EvalArguments) -> Result<()> {
         print_line(HEADER);
         let mut score = SuiteScore::default();
         for (number, question) in &questions {
-            let judged_run = judge_question(server.client(), *number, question, &pages).await;
+            let judged_run =
+                judge_question(server.client(), *number, &suite.mode, question, &pages).await;
             describe_run(&judged_run).iter().for_each(|line| print_line(line));
             score.add_run(&judged_run);
         }
@@ -103,11 +105,12 @@ fn select_questions(suite: &EvalSuite, only: Option<usize>) -> Result<Vec<(usize
 async fn judge_question(
     client: &ServerClient,
     number: usize,
+    mode: &str,
     question: &EvalQuestion,
     pages: &BTreeSet<String>,
 ) -> JudgedRun {
     let files: Vec<_> = question.files.iter().map(|file| workspace::root().join(file)).collect();
-    let result = finish_question(client, &question.ask, &files).await;
+    let result = finish_question(client, &question.ask, mode, &files).await;
     let has_ended = result.is_ok();
     let (run, problem) = match result {
         Ok(run) => {
@@ -188,7 +191,7 @@ mod tests {
             (&["--suite", "code", "--only", "3", "--require", "0.8"], None),
             (&["--suite", "report", "--base-url", "http://h", "--key", "k"], None),
             (&[], Some("--suite")),
-            (&["--suite", "maths"], Some("search, code, report")),
+            (&["--suite", "maths"], Some("search, code, report, data")),
             (&["--suite", "code", "--key", "k"], Some("--base-url")),
             (&["--suite", "code", "--require", "80"], Some("between 0 and 1")),
             (&["--suite", "code", "--require", "most"], Some("not a number")),

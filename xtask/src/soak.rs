@@ -5,6 +5,8 @@
 
 mod sam_builds;
 
+use std::ffi::OsString;
+
 use anyhow::Result;
 use djinn_settings::table::contributor;
 
@@ -100,6 +102,18 @@ pub(crate) const STEPS: &[CheckStep] = &[
         run: || run_fuzz(&["--package", "gateway", "--lib"]),
         remedy: FUZZ_REMEDY,
     },
+    CheckStep {
+        name: "datasets",
+        description: "public data sets become tables with the rows and sums that pandas reads",
+        run: verify::read_datasets,
+        remedy: "read the named file by hand; the test is functions/sandbox/tests/tables/test_datasets.py",
+    },
+    CheckStep {
+        name: "fuzz-tables",
+        description: "queries and files of tables, mutated for an hour: each has a result or an error with a code",
+        run: || verify::fuzz_tables(&fuzz_seconds(TABLE_FUZZ_SECONDS)),
+        remedy: "the seed and the input are in the message: make the input a case of its test",
+    },
 ];
 
 /// The remedy for an input that breaks a property.
@@ -108,6 +122,9 @@ const FUZZ_REMEDY: &str = "the input is now in tests/corpora: run its test again
 
 /// Default duration of a fuzz step, in seconds.
 const FUZZ_SECONDS: &str = "3600";
+
+/// Default duration of each of the five fuzz tests of tables, in seconds.
+const TABLE_FUZZ_SECONDS: &str = "720";
 
 /// Runs all steps, or the selected steps.
 ///
@@ -129,8 +146,10 @@ fn run_kills() -> Result<()> {
 fn run_fuzz(target: &[&str]) -> Result<()> {
     let mut tests = process::cargo_command(&["test"]);
     tests.args(target).args(["fuzz::", "--", "--nocapture"]);
-    if std::env::var_os(contributor::FUZZ_SECONDS.name).is_none() {
-        tests.env(contributor::FUZZ_SECONDS.name, FUZZ_SECONDS);
-    }
-    process::run(&mut tests)
+    process::run(tests.env(contributor::FUZZ_SECONDS.name, fuzz_seconds(FUZZ_SECONDS)))
+}
+
+/// Returns the duration that the variable sets, or the default.
+fn fuzz_seconds(default: &str) -> OsString {
+    std::env::var_os(contributor::FUZZ_SECONDS.name).unwrap_or_else(|| default.into())
 }

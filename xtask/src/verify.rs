@@ -24,6 +24,7 @@ use crate::deny;
 use crate::documents;
 use crate::steps::{CheckStep, StepArguments, StepCommand};
 use crate::template;
+pub(crate) use data::{fuzz_tables, read_datasets};
 pub(crate) use rust::{kills_tests, lambdasim_tests};
 pub(crate) use stack::keep_stack;
 

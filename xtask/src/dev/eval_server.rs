@@ -71,6 +71,7 @@ impl EvalServer {
 pub(crate) async fn finish_question(
     server: &ServerClient,
     text: &str,
+    mode: &str,
     files: &[PathBuf],
 ) -> Result<FinishedRun> {
     let request = new_request_id();
@@ -82,7 +83,7 @@ pub(crate) async fn finish_question(
         text: Some(text),
         session: &request,
         request: &request,
-        mode: "react",
+        mode,
         arguments: None,
         files: &names,
         human_requests: &Map::new(),

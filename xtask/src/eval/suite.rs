@@ -15,6 +15,9 @@ use super::product::ProductForm;
 pub(super) struct EvalSuite {
     /// The name of the suite, equal to the file's.
     suite: String,
+    /// The mode that answers its questions.
+    #[serde(default = "usual_mode")]
+    pub(super) mode: String,
     #[serde(rename = "question")]
     pub(super) questions: Vec<EvalQuestion>,
 }
@@ -45,6 +48,13 @@ pub(super) struct EvalQuestion {
     /// The required headings of the file.
     #[serde(default)]
     pub(super) headings: Vec<Vec<String>>,
+    /// A query over the question's files that has the facts, which a test of the sandbox runs.
+    #[serde(default)]
+    sql: Option<String>,
+}
+
+fn usual_mode() -> String {
+    "react".to_owned()
 }
 
 impl EvalSuite {
@@ -75,6 +85,7 @@ impl EvalQuestion {
         ensure!(lists.into_iter().all(|list| !list.is_empty()), "a list of spellings is empty");
         let texts = self.facts.iter().chain(&self.headings).flatten().chain(&self.never);
         ensure!(texts.into_iter().all(|text| !text.trim().is_empty()), "a spelling is empty");
+        ensure!(self.sql.as_ref().is_none_or(|sql| !sql.trim().is_empty()), "the query is empty");
         ensure!(self.product.is_some() || self.headings.is_empty(), "headings need a product");
         for page in self.cites.iter().flatten().chain(&self.not_alone) {
             ensure!(pages.contains(page), "the site has no page {page}");
@@ -101,17 +112,18 @@ mod tests {
     use super::*;
     use crate::workspace;
 
-    const SUITES: [&str; 3] = ["search", "code", "report"];
+    const SUITES: [(&str, usize); 4] = [("search", 20), ("code", 20), ("report", 20), ("data", 40)];
 
     fn examples() -> PathBuf {
         workspace::root().join("examples")
     }
 
     #[test]
-    fn every_suite_has_twenty_questions_whose_pages_and_files_exist() {
-        for name in SUITES {
+    fn every_suite_has_its_questions_whose_pages_and_files_exist() {
+        for (name, count) in SUITES {
             let suite = EvalSuite::read(&examples(), name).unwrap();
-            assert_eq!(suite.questions.len(), 20, "{name}");
+            assert_eq!(suite.questions.len(), count, "{name}");
+            assert_eq!(suite.mode, if name == "data" { "data_query" } else { "react" });
             for question in &suite.questions {
                 for file in &question.files {
                     assert!(workspace::root().join(file).is_file(), "{}", file.display());
@@ -119,6 +131,7 @@ mod tests {
                 match name {
                     "search" => assert!(!question.cites.is_empty(), "{}", question.name),
                     "report" => assert!(question.product.is_some(), "{}", question.name),
+                    "data" => assert!(question.sql.is_some(), "{}", question.name),
                     _ => assert!(!question.files.is_empty(), "{}", question.name),
                 }
             }

@@ -1,5 +1,6 @@
 """Findings: known series, noise, and columns that cannot be tested."""
 
+import importlib.util
 import math
 import random
 import statistics
@@ -127,6 +128,61 @@ class InsightTest(unittest.TestCase):
             self.assertEqual(known, [("trend", 3, "11")])
             problem = insights.read_insights(path, "x", None, "day")
             self.assertEqual((problem["problem"], problem["name"]), ("unknown_column", "x"))
+
+
+class AgainstScipy(unittest.TestCase):
+    """40 series whose numbers SciPy computes as well; the step `data` installs it for this test alone."""
+
+    def test_numbers_of_forty_series_are_those_of_scipy(self):
+        if importlib.util.find_spec("scipy") is None:
+            self.skipTest("needs SciPy: cargo verify --only data")
+        from scipy import stats
+
+        for seed in range(16):
+            count = 12 + 3 * seed
+            values = [value + seed * place * 0.2 for place, value in enumerate(noise(seed + 50, count))]
+            trend = insights.test_series("", [f"{place}" for place in range(count)], insights.numpy.array(values))[0]
+            known = stats.linregress(range(count), values)
+            self.assertAlmostEqual(trend["slope"], known.slope, delta=1e-9 * abs(known.slope))
+            self.assertAlmostEqual(trend["explained"], 100 * known.rvalue ** 2, delta=1e-6)
+            self.assert_near(trend["p"], known.pvalue)
+        for seed in range(12):
+            values = insights.numpy.array(noise(seed + 80, 24))
+            values[8 + seed % 5:] += seed * 2.0
+            change = insights.test_series("", [f"{place}" for place in range(24)], values)[1]
+
+            def jump(samples, axis=-1):
+                centered = insights.numpy.moveaxis(samples, axis, -1)
+                centered = centered - centered.mean(axis=-1, keepdims=True)
+                left = insights.numpy.arange(1, 24)
+                jumps = abs(centered.cumsum(axis=-1)[..., :-1]) * insights.numpy.sqrt(24 / (left * (24 - left)))
+                return jumps[..., 1:-1].max(axis=-1)
+
+            # Of all pairs, one sample is shuffled against the other: the places of the values.
+            def shuffled(samples, places, axis=-1):
+                order = insights.numpy.argsort(places, axis=axis)
+                return jump(insights.numpy.take_along_axis(samples, order, axis), axis)
+
+            known = stats.permutation_test((values, insights.numpy.arange(24.0)), shuffled, permutation_type="pairings",
+                                           vectorized=True, n_resamples=4_999, alternative="greater", rng=seed)
+            self.assert_near(change["p"], known.pvalue)
+            place = int(change["from"])
+            self.assertAlmostEqual(change["before"], stats.tmean(values[:place]), delta=1e-9)
+            self.assertAlmostEqual(change["after"], stats.tmean(values[place:]), delta=1e-9)
+        for seed in range(12):
+            generator = random.Random(seed)
+            totals = sorted((100 + generator.expovariate(1 / 20) for _ in range(6 + seed)), reverse=True)
+            totals[0] += 10 * seed
+            gaps = [place * (upper - lower) for place, (upper, lower) in enumerate(zip(totals, totals[1:]), 1)]
+            logarithms = [math.log(value) for value in totals]
+            logarithmic = [place * (upper - lower) for place, (upper, lower) in enumerate(zip(logarithms, logarithms[1:]), 1)]
+            # The share of the first of n equal exponential gaps has this distribution.
+            known = max(stats.beta.sf(sample[0] / sum(sample), 1, len(sample) - 1) for sample in (gaps, logarithmic))
+            self.assertAlmostEqual(insights._compare_gaps(totals), known, delta=1e-9)
+
+    def assert_near(self, p, known):
+        """Two estimates by thousands of permutations, or by a t-test, of the same probability."""
+        self.assertLess(abs(p - known), 0.004 + 0.15 * known)
 
 
 if __name__ == "__main__":

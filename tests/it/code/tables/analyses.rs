@@ -155,6 +155,31 @@ async fn joyagents_clients_see_an_analysis_grow_and_then_as_a_whole() {
     assert_eq!(offered, ["data_analysis", "report_tool"]);
 }
 
+/// Defect 38 of the original: its events wait in a queue of another thread until something else happens.
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only data"]
+async fn rows_of_an_analysis_are_shown_before_the_model_goes_on() {
+    let scratch = TempDir::new().unwrap();
+    let world = start(&scratch).await;
+    world.upload("s1", "orders.csv", ORDERS).await;
+    at(&world.model, "").call("data_analysis", json!({"task": TASK})).then().reply("Done.");
+    let analysis = at(&world.model, "t1.c1").call("run_sql", queries(TOTALS)).then();
+    let gate = analysis.reply("East sells most [q1].").gate(0);
+    let mut body = Protocol::Raw.body(&Question::of(QUESTION, "s1"));
+    body["outputStyle"] = json!("dataAgent");
+    let request = world.request(Method::POST, Protocol::Raw.path()).json(&body);
+    let mut stream = world.ask_with(request).await;
+    let shows_rows = |frame: &Frame| {
+        let text = frame.raw()["resultMap"]["data"].as_str().unwrap_or_default().to_owned();
+        text.contains("| 华东 | 3200.75 |")
+    };
+    stream.until(shows_rows).await;
+    gate.open();
+    let frames = stream.rest().await;
+    let ends = |frame: &Frame| frame.raw()["resultMap"]["isFinal"] == json!(true);
+    assert!(frames.iter().any(ends), "{frames:?}");
+}
+
 /// The newest analysis in the events of JoyAgent's page.
 fn shown_analysis(frames: &[Frame]) -> Value {
     let mut messages = frames.iter().rev().filter_map(|frame| {

@@ -1,4 +1,4 @@
-//! A process that dies between the model's reply and the rows: the same request continues.
+//! A process that dies between the model's reply and the rows, and a stop while a query runs.
 
 use std::future::pending;
 use std::path::Path;
@@ -38,7 +38,7 @@ impl MortalSandbox {
         Arc::new(Self { inner: open_sandbox(scratch), moment, queries, reached })
     }
 
-    async fn die_at(&self, moment: Moment) {
+    async fn reach(&self, moment: Moment) {
         if self.moment == moment {
             self.reached.notify_one();
             pending::<()>().await;
@@ -65,9 +65,12 @@ impl Sandbox for MortalSandbox {
                 return self.inner.run_job(context, job).await;
             }
             self.queries.fetch_add(1, Ordering::SeqCst);
-            self.die_at(Moment::Before).await;
+            if self.moment == Moment::Never {
+                self.reached.notify_one();
+            }
+            self.reach(Moment::Before).await;
             let answer = self.inner.run_job(context, job).await;
-            self.die_at(Moment::After).await;
+            self.reach(Moment::After).await;
             answer
         })
     }
@@ -134,4 +137,28 @@ async fn process_that_dies_between_reply_and_rows_leaves_the_request_to_the_next
         assert_eq!(model.requests().len(), 1, "{moment:?}");
         assert_eq!(sandbox.queries.load(Ordering::SeqCst), 1, "{moment:?}");
     }
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only data"]
+async fn stop_while_a_query_runs_ends_the_run_and_the_next_query_has_rows() {
+    const ENDLESS: &str =
+        "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = 7";
+    let scratch = TempDir::new().unwrap();
+    let sandbox = MortalSandbox::new(&scratch, Moment::Never);
+    let djinn = Djinn::new().with_sandbox(Arc::clone(&sandbox) as Arc<dyn Sandbox>);
+    let world = World::start_with(|options, _| options.djinn = djinn).await;
+    world.upload("s1", "orders.csv", ORDERS).await;
+    at(&world.model, "").call("run_sql", queries(ENDLESS));
+    let body = json!({"question": "How many?", "mode": "data_query", "session_id": "s1"});
+    let stream = world.ask_with(world.request(Method::POST, "/runs").json(&body)).await;
+    sandbox.reached.notified().await;
+    assert_eq!(world.stop(&stream.run()).await.status, 202);
+    let ended = stream.rest().await.last().unwrap().json();
+    assert_eq!(ended["status"], "stopped", "{ended}");
+    at(&world.model, "").call("run_sql", queries(TOTALS));
+    let frames = ask(&world).await;
+    let rows = completed(&frames, "t1.c1.result")[0].json()["result"]["view"]["results"][0]["rows"]
+        .clone();
+    assert_eq!(rows, json!([["华东", 3200.75], ["华北", 300]]));
 }
