@@ -22,7 +22,7 @@ async function contentOf(url) {
 }
 
 /** The longest time of a story, in milliseconds: far above what it takes on two busy cores. */
-const PATIENCE = 60_000;
+const PATIENCE = 180_000;
 
 async function inTime(work) {
   let timer;
@@ -110,7 +110,7 @@ export const matrix = {
   change: {
     can: (conversation) => conversation.change !== undefined,
     script(model, name) {
-      model.on(`Note one for ${name}`, "I note it.", note("c.md"));
+      model.on(`Note one for ${name}`, "I will write one.", note("c.md"));
       model.on(`Note one for ${name}`, "Noted.");
     },
     async run(conversation, { name }) {
