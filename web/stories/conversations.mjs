@@ -69,6 +69,7 @@ export const CONVERSATIONS = {
       await gate.reached;
       if (at === 12) await conversation(page).getByText("The first para", { exact: true }).waitFor();
       else if (at >= 4) await conversation(page).getByText(`${at}, half a wo`).last().waitFor();
+      else await conversation(page).getByText("Reasoning", { exact: true }).first().waitFor();
       await reload();
       gate.open();
       // The two calls wait for their user; the first wait is the twentieth place.
