@@ -153,7 +153,7 @@ mod tests {
     /// The example of AWS's own SDK.
     #[test]
     fn token_is_signed_as_rds_expects() {
-        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_724_709_600);
+        let at = std::time::UNIX_EPOCH + Duration::from_secs(1_724_709_600);
         let credentials = Credentials::new("akid", "secret", None, None, "test");
         let token =
             create_token(&connection(DatabasePassword::Iam), "us-east-1", credentials, at).unwrap();

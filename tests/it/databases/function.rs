@@ -43,7 +43,8 @@ impl Deployment {
             binary: find_binary(),
             variables: variables.map(|(name, value)| (name.to_owned(), value)).to_vec(),
             timeout: Duration::from_secs(45),
-            concurrency: 4,
+            // The next invocation waits until the environment of the last one is idle.
+            concurrency: 1,
             copies: 1,
             log: None,
         });
