@@ -256,6 +256,9 @@ async fn a_run_by_the_protocols_of_others_costs_what_a_run_of_ours_costs() {
         ("/v1/chat/completions", json!({"messages": messages, "metadata": session})),
         ("/v1/chat/completions", json!({"messages": messages, "stream": true})),
         ("/ai/chat", json!({"id": "s1", "messages": messages})),
+        ("/agui", json!({"threadId": "s1", "runId": "r1", "messages": messages})),
+        ("/v1/responses", json!({"input": "Work.", "conversation": "s1", "stream": true})),
+        ("/v1/responses", json!({"input": "Work."})),
     ] {
         assert_eq!(requests_by(path, &body).await, native, "{path} {body}");
     }

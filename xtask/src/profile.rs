@@ -18,7 +18,7 @@ const AGENT: &str = "agent";
 /// Owners of each table.
 const SHOWN: usize = 10;
 
-/// What to profile.
+/// The subject of a profile.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum ProfileSubject {
     /// Processor time of runs, one at a time.
@@ -29,11 +29,11 @@ enum ProfileSubject {
     Bytes,
     /// Bytes of the agent's program.
     Archive,
-    /// Seconds of the first build.
+    /// Milliseconds of the first build.
     Build,
 }
 
-/// The subject of a profile.
+/// The arguments of `cargo xtask profile`.
 #[derive(clap::Args)]
 pub(crate) struct ProfileArguments {
     subject: ProfileSubject,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use djinn_scripted::STAMP;
-use reqwest::Response;
 use reqwest::header::ACCEPT;
+use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
 /// Maximum silence of a stream; a driver sends a heartbeat every 5 s.
@@ -74,7 +74,7 @@ impl BenchClient {
 
     /// Asks a question with a new id, without reading the stream.
     pub(crate) async fn open_stream(&self) -> Result<RunStream> {
-        let request = format!("bench-{}", NEXT_REQUEST.fetch_add(1, Ordering::Relaxed));
+        let request = next_request();
         let question = json!({
             "question": "Write the report.", "request_id": request, "mode": self.mode,
         });
@@ -82,6 +82,11 @@ impl BenchClient {
         let asking = self.http.post(format!("{}/runs", self.url));
         let asking = asking.header(ACCEPT, "text/event-stream").json(&question);
         RunStream::of(asking.send().await?, start).await
+    }
+
+    /// Returns a request to the agent at this path.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.url))
     }
 
     /// Responds to a human request.
@@ -113,6 +118,11 @@ impl BenchClient {
         let asking = self.http.get(format!("{}/runs/{run}/events{query}", self.url));
         RunStream::of(asking.send().await?, asked_at).await
     }
+}
+
+/// Returns the id of a new request.
+pub(crate) fn next_request() -> String {
+    format!("bench-{}", NEXT_REQUEST.fetch_add(1, Ordering::Relaxed))
 }
 
 impl RunStream {

@@ -75,14 +75,15 @@ async fn cost_of_deltas(deltas: usize) -> Result<f64> {
 }
 
 /// An agent process and a backend process.
-struct AgentProcess {
+pub(crate) struct AgentProcess {
     backend: ChildProcess,
     process: ChildProcess,
     client: BenchClient,
 }
 
 impl AgentProcess {
-    async fn start(deltas: usize, at_once: bool) -> Result<Self> {
+    /// Starts both. A run has this number of deltas; the model writes them at once, or one by one.
+    pub(crate) async fn start(deltas: usize, at_once: bool) -> Result<Self> {
         let deltas = deltas.to_string();
         let at_once = at_once.to_string();
         let backend = ChildProcess::start(&[backend::FREE_PROCESS, &deltas, &at_once]).await?;
@@ -100,14 +101,24 @@ impl AgentProcess {
         Ok(())
     }
 
+    /// The client of the agent.
+    pub(crate) fn client(&self) -> &BenchClient {
+        &self.client
+    }
+
     /// Returns the agent's processor time per run, in milliseconds.
-    async fn cost_ms(&self, runs: usize, done: impl Future<Output = Result<()>>) -> Result<f64> {
+    pub(crate) async fn cost_ms(
+        &self,
+        runs: usize,
+        done: impl Future<Output = Result<()>>,
+    ) -> Result<f64> {
         let before = self.process.cpu_seconds()?;
         done.await?;
         Ok((self.process.cpu_seconds()? - before) * 1_000.0 / runs as f64)
     }
 
-    async fn end(self) -> Result<()> {
+    /// Ends both processes.
+    pub(crate) async fn end(self) -> Result<()> {
         self.process.wait_for_end().await?;
         self.backend.wait_for_end().await
     }

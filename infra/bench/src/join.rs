@@ -21,10 +21,13 @@ const ENTRIES: usize = 1_000;
 /// Viewers, in sequence.
 const VIEWERS: usize = 30;
 
+/// Returns the work of a run with [`ENTRIES`].
+pub(crate) fn long_bench() -> Bench {
+    Bench { model_calls: TURNS + 1, tool_calls: CALLS, deltas: 4 * TURNS, ..standard_bench() }
+}
+
 pub(crate) async fn measure_join() -> Result<Figure> {
-    let long =
-        Bench { model_calls: TURNS + 1, tool_calls: CALLS, deltas: 4 * TURNS, ..standard_bench() };
-    let backend = Backend::start(Script::bench(long)).await?;
+    let backend = Backend::start(Script::bench(long_bench())).await?;
     let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
     let client = BenchClient::new(agent.url())?;
     let stream = client.open_stream().await?;

@@ -3,8 +3,8 @@
 //! `djinn-bench --agent PATH [--json]` prints every figure beside its target. PATH is the shipped agent
 //! function, with database, executor and gateway in the same folder. `--gateway PATH` measures only the gateway.
 //! `--speed`, `--cpu`, `--runs AT_ONCE`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`,
-//! `--web`, `--outside-tools`, `--modes`, `--people` and `--streams` are for profilers. `djinn-bench stores` and
-//! `djinn-bench agent URL URL URL` are the separate processes of [`memory`].
+//! `--web`, `--outside-tools`, `--modes`, `--people`, `--protocols` and `--streams` are for profilers.
+//! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the separate processes of [`memory`].
 
 mod agent_server;
 mod agents;
@@ -29,6 +29,7 @@ mod outside_tools;
 mod parts;
 mod people;
 mod plan;
+mod protocols;
 mod sample;
 mod sandbox;
 mod size;
@@ -46,7 +47,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::{Figure, Report};
 
-const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --runs AT_ONCE | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --outside-tools | --gateway PATH | --modes | --people | --streams";
+const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --runs AT_ONCE | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --outside-tools | --gateway PATH | --modes | --people | --protocols | --streams";
 
 fn main() -> ExitCode {
     djinn_local::log_to_stderr("warn");
@@ -106,6 +107,7 @@ async fn run_command(words: &[&str]) -> Result<()> {
             print_figures(gateway_function::measure_gateway(Path::new(gateway)).await?);
         }
         ["--modes"] => print_figures(modes::measure_modes().await?),
+        ["--protocols"] => print_figures(protocols::measure_protocols().await?),
         ["--people"] => print_figures(people::measure_people().await?),
         ["--streams"] => {
             let figure = streams::measure_streams(streams::STREAMS).await?;
@@ -145,6 +147,7 @@ async fn measure_all(agent: &Path) -> Result<Report> {
     figures.extend(turns);
     terminal::print_note("7/13 viewers of a run that has ended");
     let joining = join::measure_join().await.context("join")?;
+    figures.extend(protocols::measure_protocols().await.context("protocols")?);
     terminal::print_note("8/13 what a driver does while a model writes (20 s)");
     figures.extend(driver_load::measure_driver_load().await.context("beside")?);
     figures.extend([loading, joining]);
