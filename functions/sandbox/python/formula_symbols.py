@@ -1,6 +1,6 @@
 """The symbols of LaTeX formulas, by the names of their commands."""
 
-SYMBOLS = dict(pair.split(" ") for line in """
+SYMBOLS = dict(pair.split(" ") for line in r"""
 AA Å  aa å  ac ∾  acwopencirclearrow ↺  adots ⋰  AE Æ  ae æ  aleph ℵ  alpha α  amalg ⨿  angle ∠  approx ≈
 approxeq ≊  approxident ≋  arceq ≘  ast ∗  asterisk *  asymp ≍  backcong ≌  backepsilon ϶  backprime ‵
 backsim ∽  backsimeq ⋍  backslash \  bagmember ⋿  barleftarrow ⇤  barvee ⊽  barwedge ⊼  BbbC ℂ  BbbN ℕ  BbbP ℙ
