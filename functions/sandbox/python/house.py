@@ -36,9 +36,9 @@ def use_theme(theme):
     globals().update(style | named)
 
 
-def is_themed():
-    """Returns true for the style of a deployment."""
-    return any(globals()[name] != value for name, value in _OURS.items())
+def is_themed(*names):
+    """Returns true for the style of a deployment; with names, if it has its own one of these parts of the style."""
+    return any(globals()[name] != _OURS[name] for name in names or _OURS)
 
 
 def mixed(color, share):

@@ -7,7 +7,7 @@ import re
 
 import house
 from clean_html import Element, write
-from render_html import FONTS, LIGHT, PARTS, POLICY, clean_page, heading_of, logo_of, page, theme_sheet
+from render_html import FONTS, LIGHT, PARTS, POLICY, address_of, clean_page, heading_of, page, theme_sheet
 
 # Maximum slides of a deck.
 MAX_SLIDES = 200
@@ -22,7 +22,7 @@ html.djinn-deck{overflow:auto!important}html.djinn-deck>body{overflow:visible!im
 .djinn-slide{position:relative;width:1280px;height:720px;margin:24px auto;overflow:hidden;background:inherit;transform-origin:0 0;break-inside:avoid}
 .djinn-slide>section{box-sizing:border-box!important;position:relative!important;inset:auto!important;width:1280px!important;height:720px!important;min-height:0!important;max-width:none!important;max-height:none!important;margin:0!important;overflow:hidden!important;opacity:1!important;visibility:visible!important;transform:none!important;animation:none!important}
 .djinn-number{position:absolute;right:26px;bottom:16px;font:14px/1 system-ui,sans-serif;color:#7b8794;z-index:99}
-.djinn-logo{position:absolute;right:40px;top:26px;height:44px;width:auto;z-index:99}
+.djinn-logo{position:absolute;right:40px;top:26px;height:44px;z-index:99}
 .djinn-foot{position:absolute;left:76px;bottom:16px;font:14px/1 system-ui,sans-serif;color:#7b8794;z-index:99}
 .djinn-live.djinn-deck,.djinn-live.djinn-deck>body{overflow:hidden!important}
 .djinn-live .djinn-slide{position:fixed;left:0;top:0;margin:0;display:none}
@@ -79,7 +79,8 @@ def render_deck(task):
         task.note("cut")
         del slides[MAX_SLIDES:]
     title = task.title or cleaner.title.strip() or heading_of(cleaner.body)
-    logo = logo_of(task).replace('class="logo"', 'class="djinn-logo"')
+    picture = task.logo()
+    logo = '<div class="djinn-logo"></div>' if picture else ""
     foot = f'<div class="djinn-foot">{html.escape(house.FOOTER)}</div>' if house.FOOTER else ""
     parts = []
     for number, slide in enumerate(slides, 1):
@@ -88,8 +89,15 @@ def render_deck(task):
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"{POLICY}; script-src 'sha256-{digest}'"
     body = "<body>\n{}\n<script>{}</script>\n</body>".format("\n".join(parts), _SCRIPT)
-    made = page(task, title, policy, [_FIRST, _PLAIN, *filter(None, [theme_sheet("section")]), *cleaner.sheets, _SHEET], body)
+    sheets = [_FIRST, _PLAIN, theme_sheet("section"), *cleaner.sheets, _SHEET, _logo_sheet(picture) if picture else ""]
+    made = page(task, title, policy, [sheet for sheet in sheets if sheet], body)
     return made.replace(b"<html ", b'<html class="djinn-deck" ', 1)
+
+
+def _logo_sheet(picture):
+    """Returns the style of the logos of all slides, which contains the picture once."""
+    wide = 44 * picture.width / picture.height
+    return f'.djinn-logo{{width:{wide:.1f}px;background:url("{address_of(picture)}") 0 0/100% 100% no-repeat}}'
 
 
 def _slides(task, body):

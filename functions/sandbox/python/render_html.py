@@ -57,13 +57,18 @@ def theme_sheet(body):
     """Returns the style of a deployment's theme over ours, with the fonts of the element `body`; none without a theme."""
     if not house.is_themed():
         return ""
-    colors = (f"--accent:#{house.ACCENT};--second:#{house.SECOND};--head:#{house.HEAD};--dark:#{house.DARK}")
-    light = [f"color-mix(in srgb,#{color} 55%,#fff)" for color in house.SERIES[:2]]
-    return (f'@layer djinn{{:root{{{colors}}}{body}{{font-family:"{house.LATIN}","{house.CHINESE}",{FONTS}}}'
-            f".logo{{display:block;margin:0 0 1.5rem auto;max-height:2.6rem;width:auto}}"
-            f".foot{{margin-top:3rem;color:var(--soft);font-size:.85em}}}}" +
-            (f"@layer djinn{{@media screen and (prefers-color-scheme:dark){{:root{{--accent:{light[0]};--second:{light[1]};"
-             f"--head:#22303c}}}}}}" if body == "body" else ""))
+    rules = [".logo{display:block;margin:0 0 1.5rem auto;max-height:2.6rem;width:auto}",
+             ".foot{margin-top:3rem;color:var(--soft);font-size:.85em}"]
+    fonts = [f'"{getattr(house, name)}",' for name in ("LATIN", "CHINESE") if house.is_themed(name)]
+    if fonts:
+        rules.append(f"{body}{{font-family:{''.join(fonts)}{FONTS}}}")
+    if house.is_themed("SERIES", "DARK"):
+        rules.append(f":root{{--accent:#{house.ACCENT};--second:#{house.SECOND};--head:#{house.HEAD};--dark:#{house.DARK}}}")
+    if house.is_themed("SERIES") and body == "body":
+        light = [f"color-mix(in srgb,#{color} 55%,#fff)" for color in house.SERIES[:2]]
+        rules.append(f"@media screen and (prefers-color-scheme:dark){{:root{{--accent:{light[0]};--second:{light[1]};"
+                     f"--head:#22303c}}}}")
+    return f"@layer djinn{{{''.join(rules)}}}"
 
 
 # Required style of every page.
@@ -223,8 +228,12 @@ def logo_of(task):
     picture = task.logo()
     if picture is None:
         return ""
-    content = base64.b64encode(picture.content).decode()
-    return f'<img class="logo" alt="" src="data:image/{picture.format.lower()};base64,{content}">\n'
+    return f'<img class="logo" alt="" src="{address_of(picture)}">\n'
+
+
+def address_of(picture):
+    """Returns an address that contains a picture."""
+    return f"data:image/{picture.format.lower()};base64,{base64.b64encode(picture.content).decode()}"
 
 
 def heading_of(body):
