@@ -1,5 +1,6 @@
 """The theme and the layouts of presentations."""
 
+import re
 from copy import deepcopy
 from xml.sax.saxutils import escape
 
@@ -24,6 +25,11 @@ _LAYOUTS = ((0, "Title", (LEFT + 18, 140, 760, 140), (LEFT + 18, 302, 760, 130))
             (1, "Closing", (LEFT + 18, 120, 760, 110), (LEFT + 18, 256, 760, 210)))
 # Number, footer and date; our layouts have the first two as text.
 _FOOT = (13, 15, 16)
+# The mark of the sections of a presentation.
+_SECTIONS = "{521415D9-36F7-43E2-AB2F-B90AF26B5E84}"
+# Parts about the slides of a file, and their authors: relationships of the presentation, and of the file.
+_OF_SLIDES = ("/commentAuthors", "/authors")
+_OF_FILE = ("/thumbnail", "/extended-properties")
 
 
 def prepare(deck, title):
@@ -55,10 +61,7 @@ def prepare_master(deck):
     """
     if abs(deck.slide_width - Pt(WIDTH)) > Pt(2) or abs(deck.slide_height - Pt(HEIGHT)) > Pt(2):
         raise ValueError("its slides are not 13.33 by 7.5 inches")
-    slides = deck.slides._sldIdLst
-    for slide in list(slides):
-        deck.part.drop_rel(slide.rId)
-        slides.remove(slide)
+    _remove_slides(deck)
     kinds = {}
     for layout in deck.slide_layouts:
         if layout.placeholders and any(holder.placeholder_format.idx == 0 for holder in layout.placeholders):
@@ -66,7 +69,6 @@ def prepare_master(deck):
     if not {"title", "titleOnly"} <= kinds.keys():
         raise ValueError("it has no layouts of the kinds Title Slide and Title Only")
     cover, content = kinds["title"], kinds["titleOnly"]
-    _take_theme(deck.slide_master)
     title = next(holder for holder in content.placeholders if holder.placeholder_format.idx == 0)
     left, width = title.left / Pt(1), title.width / Pt(1)
     top = max(TOP - 16, (title.top + title.height) / Pt(1) + 8)
@@ -74,7 +76,35 @@ def prepare_master(deck):
     bottom = min([HEIGHT - 36, *(foot - 8 for foot in foots if foot > HEIGHT / 2)])
     if width < 600 or bottom - top < 250:
         raise ValueError("its layout Title Only leaves less than 600 by 250 points below the title")
+    # Last, because a file that cannot be used leaves the style as it is.
+    _take_theme(deck.slide_master)
     return [cover, kinds.get("secHead", cover), content, cover], (left, top, width, bottom - top)
+
+
+def _remove_slides(deck):
+    """Removes the slides, and with them all that names them: sections, custom shows, and the author's view."""
+    for part in deck.part._element.xpath(f"p:custShowLst | p:extLst/p:ext[@uri='{_SECTIONS}']"):
+        part.getparent().remove(part)
+    slides = deck.slides._sldIdLst
+    for slide in list(slides):
+        deck.part.drop_rel(slide.rId)
+        slides.remove(slide)
+    for owner, kinds in ((deck.part, _OF_SLIDES), (deck.part.package, _OF_FILE)):
+        for key, rel in list(owner._rels.items()):
+            if rel.reltype.endswith(kinds):
+                owner._rels.pop(key)
+    for rel in deck.part.rels.values():
+        if rel.reltype.endswith("/viewProps"):
+            # PowerPoint misses this part if it is absent.
+            rel.target_part._blob = f"<p:viewPr {SPACES}/>".encode()
+            for key in list(rel.target_part.rels):
+                rel.target_part.rels.pop(key)
+        elif rel.reltype.endswith("/presProps"):
+            element = parse_xml(rel.target_part.blob)
+            for name in ("p:custShow", "p:sldRg"):
+                for shown in element.findall(f"{qn('p:showPr')}/{qn(name)}"):
+                    shown.getparent().remove(shown)
+            rel.target_part._blob = etree.tostring(element, xml_declaration=True, encoding="UTF-8", standalone=True)
 
 
 def _take_theme(master):
@@ -84,7 +114,10 @@ def _take_theme(master):
 
     def color(name):
         found = theme.find(f".//{qn(f'a:{name}')}")[0]
-        return found.get("lastClr") or found.get("val")
+        value = found.get("lastClr") or found.get("val") or ""
+        if not re.fullmatch("[0-9A-Fa-f]{6}", value):
+            raise ValueError(f"its color {name} is not one of red, green and blue")
+        return value.upper()
 
     def font(name, script):
         return theme.find(f".//{qn(f'a:{name}')}/{qn(f'a:{script}')}").get("typeface")

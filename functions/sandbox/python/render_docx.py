@@ -18,6 +18,10 @@ _TWIPS, _EMU, _CM = 20, 635, 360_000
 # The margin at the sides of a cell, in twips.
 _SIDE = 120
 _BULLETS = "•◦▪"
+# The styles of contents.
+_CONTENTS = ("toc 1", "toc 2")
+# The parts of a Word file that are not about its text, by the ends of their relationships.
+_OF_ALL_TEXTS = ("/styles", "/numbering", "/settings", "/webSettings", "/fontTable", "/theme")
 _AFTER_SHADE = ("w:tabs", "w:spacing", "w:ind", "w:contextualSpacing", "w:jc", "w:outlineLvl", "w:rPr")
 
 
@@ -26,12 +30,11 @@ def render_docx(task, blocks, notes):
     import docx
 
     document = _open_master(docx, task) if house.DOCX else None
-    own = {style.name for style in document.styles} if document else ()
     if document is None:
         document = docx.Document()
         _renew(document)
         _set_page(document, task)
-    _set_styles(document, own)
+        _set_styles(document)
     writer = _Writer(document, task)
     set_properties(document.core_properties, task)
     first = blocks[0]
@@ -58,12 +61,46 @@ def _open_master(docx, task):
         section, body = document.sections[-1], document.element.body
         if section.page_width - section.left_margin - section.right_margin < 8 * _CM:
             raise ValueError("its pages leave less than 8 cm between the margins")
+        own = _own_styles(document.styles)
+        if "Normal" not in own:
+            raise ValueError("it has no style Normal")
+        for element in list(body)[:-1]:
+            body.remove(element)
+        _drop_parts(document.part)
+        _set_styles(document, own)
     except Exception as error:  # The library reports a broken file with many kinds of exceptions.
         task.note(f"theme: docx: {error}"[:300])
         return None
-    for element in list(body)[:-1]:
-        body.remove(element)
     return document
+
+
+def _own_styles(styles):
+    """Returns the names of a file's styles of paragraphs, and removes its other styles with names that ours need."""
+    from docx.enum.style import WD_STYLE_TYPE
+    from docx.styles import BabelFish
+
+    own = set()
+    for style in list(styles):
+        if style.type == WD_STYLE_TYPE.PARAGRAPH:
+            own.add(style.name)
+            # The library finds a style of Office only by the name as Word writes it.
+            style.element.name_val = BabelFish.ui2internal(style.name)
+        elif style.name in (*_NEEDED, "Normal", "Code", *_CONTENTS):
+            style.element.getparent().remove(style.element)
+    return own
+
+
+def _drop_parts(part):
+    """Drops what only the removed text had: comments and their authors, notes, pictures, links."""
+    used = set(part._element.xpath("//@r:*"))
+    for key, rel in list(part.rels.items()):
+        if key not in used and not rel.reltype.endswith(_OF_ALL_TEXTS):
+            del part.rels[key]
+    for key, rel in list(part.package.rels.items()):
+        if rel.reltype.endswith(("/thumbnail", "/extended-properties")):
+            del part.package.rels[key]
+    for notes in part.settings.element.xpath("w:footnotePr | w:endnotePr"):
+        notes.getparent().remove(notes)
 
 
 def _renew(document):
@@ -206,7 +243,7 @@ def _set_blocks(document, own):
     if "Caption" not in own:
         caption.font.bold = False
         caption.paragraph_format.space_after = Pt(12)
-    for level, name in enumerate(("toc 1", "toc 2"), 1):
+    for level, name in enumerate(_CONTENTS, 1):
         if name in own:
             continue
         contents = styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
