@@ -198,7 +198,34 @@ test("a CSV of 200 MB with long rows is read to its last shown row, and no furth
   const content = await readBytes("/table.csv", 100_000_000, new AbortController().signal, MOST_ROWS);
   vi.unstubAllGlobals();
   if (content.state !== "ready") throw new Error(content.state);
-  const table = parseCsv(new TextDecoder().decode(content.bytes));
+  const table = parseCsv(new TextDecoder().decode(content.bytes), content.hasMore);
   expect([table.rows.length, table.isCut, content.isCut]).toEqual([MOST_ROWS, true, false]);
   expect(sent).toBeLessThan(32_000_000);
+});
+
+/** Reads a table that arrives in pieces of some bytes, up to some lines. */
+async function readTable(text: string, size: number, lines: number) {
+  const bytes = new TextEncoder().encode(text);
+  let at = 0;
+  const pull = (controller: ReadableStreamDefaultController): void => {
+    if (at >= bytes.length) return controller.close();
+    controller.enqueue(bytes.slice(at, (at += size)));
+  };
+  vi.stubGlobal("fetch", () => Promise.resolve(new Response(new ReadableStream({ pull }))));
+  const content = await readBytes("/table.csv", 100_000_000, new AbortController().signal, lines);
+  vi.unstubAllGlobals();
+  if (content.state !== "ready") throw new Error(content.state);
+  return { table: parseCsv(new TextDecoder().decode(content.bytes), content.hasMore), hasMore: content.hasMore };
+}
+
+test.each([1, 7, 64])("line breaks in cells of a CSV end no row, in pieces of %i bytes", async (size) => {
+  const row = '"one\ntwo ""three""\nfour",5" wide\r\n';
+  const whole = await readTable(row.repeat(20), size, 20);
+  expect([whole.hasMore, whole.table.isCut, whole.table.rows.length]).toEqual([false, false, 20]);
+  expect(whole.table.rows[19]).toEqual(['one\ntwo "three"\nfour', '5" wide']);
+  // A table that goes on says so, and its last row, of which only a part may be read, is left out.
+  const part = await readTable(row.repeat(20), size, 10);
+  expect([part.hasMore, part.table.isCut]).toEqual([true, true]);
+  expect(part.table.rows.length).toBeGreaterThanOrEqual(10);
+  expect(part.table.rows.every((cells) => cells.join("|") === 'one\ntwo "three"\nfour|5" wide')).toBe(true);
 });

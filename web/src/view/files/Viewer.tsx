@@ -71,13 +71,19 @@ function TextFile({ file }: { file: SessionFile }): ReactNode {
   const content = useContent(kind === "html" ? file.download_url : file.preview_url, limit, lines);
   if (content.state === "loading") return <p className={styles.state}>{words.files.loading}</p>;
   if (content.state === "failed") return <p className={styles.state}>{words.files.failed}</p>;
-  const { text } = content;
+  const { isCut, hasMore } = content;
+  const isTable = kind === "csv" && !isSource;
+  // The source of a table has the limit of texts.
+  const text = kind === "csv" && isSource ? content.text.slice(0, MOST_TEXT) : content.text;
+  const isPart = isCut || hasMore;
+  const isShort = isTable ? isCut : isPart || text.length < content.text.length;
+  const shown = isShort && !isTable && kind === "csv" ? new Blob([text]).size : limit;
   const hasSource = kind === "markdown" || kind === "html" || kind === "csv";
   return (
     <>
-      {hasSource || content.isCut ? (
+      {hasSource || isShort ? (
         <div className={styles.bar}>
-          {content.isCut ? <span>{words.files.cut(formatBytes(limit), formatBytes(file.size))}</span> : null}
+          {isShort ? <span>{words.files.cut(formatBytes(shown), formatBytes(file.size))}</span> : null}
           {hasSource ? (
             <button
               type="button"
@@ -92,8 +98,8 @@ function TextFile({ file }: { file: SessionFile }): ReactNode {
       ) : null}
       {kind === "html" && !isSource ? (
         <HtmlFrame name={file.name} text={text} />
-      ) : kind === "csv" && !isSource ? (
-        <Csv name={file.name} text={text} />
+      ) : isTable ? (
+        <Csv name={file.name} text={text} isPart={isPart} />
       ) : (
         <div className={styles.page} tabIndex={0} role="region" aria-label={file.name}>
           <div className={styles.sheet}>
@@ -102,7 +108,7 @@ function TextFile({ file }: { file: SessionFile }): ReactNode {
             ) : kind === "code" ? (
               <Code text={text} language={languageOf(file.name)} isDone />
             ) : (
-              <PlainText text={kind === "csv" ? text.slice(0, MOST_TEXT) : text} />
+              <PlainText text={text} />
             )}
           </div>
         </div>

@@ -17,8 +17,8 @@ function separatorOf(text: string): string {
   return [",", ";", "\t", "|"].reduce((best, separator) => (count(separator) > count(best) ? separator : best), ",");
 }
 
-/** Reads rows of a text, with quotes as in RFC 4180. */
-export function parseCsv(source: string): TextTable {
+/** Reads rows of a text, with quotes as in RFC 4180. The last row of a part of a file may be cut, and is left out. */
+export function parseCsv(source: string, isPart = false): TextTable {
   const text = source.replace(/^\ufeff/, "");
   const separator = separatorOf(text);
   const rows: string[][] = [];
@@ -49,5 +49,5 @@ export function parseCsv(source: string): TextTable {
     if (text.endsWith(separator)) row.push("");
     endRow();
   }
-  return { rows, isCut: false };
+  return isPart ? { rows: rows.slice(0, -1), isCut: true } : { rows, isCut: false };
 }

@@ -1,3 +1,5 @@
 import { parseCsv } from "./csv";
 
-addEventListener("message", (event: MessageEvent<string>) => postMessage(parseCsv(event.data)));
+addEventListener("message", ({ data: { text, isPart } }: MessageEvent<{ text: string; isPart: boolean }>) =>
+  postMessage(parseCsv(text, isPart)),
+);
