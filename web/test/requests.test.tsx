@@ -666,3 +666,17 @@ test("arguments of all types are changed in the form", async () => {
   const changed = { isDry: false, count: 2, color: "green", place: { town: "Bergen" }, tags: ["b", ""], sizes: [2, 0], text: "one\nthree" };
   expect(page.calls).toEqual([["respond", "t1.c1", { kind: "modify", parameters: changed }]]);
 });
+
+test("an item that is removed takes nothing of the others with it, and the focus stays in the list", async () => {
+  const properties = { sizes: { type: "array", items: { type: "number" } } };
+  const page = await show({ ...call, tool: "look", arguments: { sizes: [1, 2, 3] }, schema: { type: "object", properties, required: ["sizes"] } });
+  const allow = () => page.find<HTMLButtonElement>("Allow with changes");
+  await page.write("3", "three");
+  await page.press("Remove: Sizes 1");
+  expect(document.activeElement).toBe(page.find("Add"));
+  expect([page.find<HTMLInputElement>("2").value, allow().disabled]).toEqual(["three", true]);
+  await page.write("2", "4");
+  expect(allow().disabled).toBe(false);
+  await page.press("Allow with changes");
+  expect(page.calls).toEqual([["respond", "t1.c1", { kind: "modify", parameters: { sizes: [2, 4] } }]]);
+});

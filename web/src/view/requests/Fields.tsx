@@ -172,14 +172,16 @@ function Parsed({
   const change = (next: string): void => {
     const parsed = parse(next, schema);
     setTyped({ text: next, value: parsed.value, isWrong: parsed.isWrong });
-    onWrong(path, parsed.isWrong);
     if (!parsed.isWrong) onChange(parsed.value);
   };
   const isWrong = isOwn && typed.isWrong;
-  const latest = useRef({ path, onWrong });
-  latest.current = { path, onWrong };
-  // A field that is removed is wrong no more.
-  useEffect(() => () => latest.current.onWrong(latest.current.path, false), []);
+  const latest = useRef(onWrong);
+  latest.current = onWrong;
+  // A field that is removed, or has another place now, is not wrong at this one.
+  useEffect(() => {
+    latest.current(path, isWrong);
+    return () => latest.current(path, false);
+  }, [path, isWrong]);
   const look2 = `${look} ${isWrong ? parts.isWrong : ""}`;
   const errorId = `${id}-error`;
   return (
@@ -326,11 +328,16 @@ function ArrayField({
   const words = useWords();
   const items = schema.items;
   const before: readonly unknown[] = Array.isArray(original) ? original : [];
-  /** Counts removals: the items after it are at other places, with fields of their own. */
-  const [round, setRound] = useState(0);
+  const addButton = useRef<HTMLButtonElement>(null);
+  /** One key per item: after a removal, the fields of the other items stay what they are. */
+  const keys = useRef<readonly number[]>([]);
+  const newest = keys.current.at(-1) ?? -1;
+  const missing = Math.max(0, value.length - keys.current.length);
+  keys.current = [...keys.current.slice(0, value.length), ...Array.from({ length: missing }, (_, at) => newest + 1 + at)];
   const remove = (index: number): void => {
-    setRound(round + 1);
+    keys.current = keys.current.filter((_, at) => at !== index);
     onChange(value.filter((_, at) => at !== index));
+    addButton.current?.focus();
   };
   if (!items || value.length > 50) {
     return (
@@ -350,7 +357,7 @@ function ArrayField({
     <fieldset className={styles.nested}>
       <legend>{labelOf(name, words)}</legend>
       {value.map((item, index) => (
-        <div key={`${round}/${index}`} className={styles.item}>
+        <div key={keys.current[index]} className={styles.item}>
           <Field
             name={String(index + 1)}
             schema={items}
@@ -371,7 +378,12 @@ function ArrayField({
           </button>
         </div>
       ))}
-      <button type="button" className={parts.quiet} onClick={() => onChange([...value, emptyValue(items)])}>
+      <button
+        ref={addButton}
+        type="button"
+        className={parts.quiet}
+        onClick={() => onChange([...value, emptyValue(items)])}
+      >
         {words.requests.addItem}
       </button>
     </fieldset>
