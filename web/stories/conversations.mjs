@@ -311,7 +311,7 @@ export const CONVERSATIONS = {
     await page.context().setOffline(true);
     await ask(page, "Offline first");
     await box(page).fill("And then?");
-    await page.getByText("The question before is still on its way.").waitFor();
+    await page.getByText("Your previous question is still being sent.").waitFor();
     await box(page).press("Enter");
     assert.equal(await box(page).inputValue(), "And then?");
     await list.getByText("Start with teas").click();
@@ -349,7 +349,7 @@ export const CONVERSATIONS = {
     await list.getByRole("searchbox").fill("bEE");
     await list.getByText("Beer", { exact: true }).waitFor();
     await list.getByRole("searchbox").fill("nothing like it");
-    await list.getByText("No title and no newest question contains these words.").waitFor();
+    await list.getByText("No title or newest question contains this text.").waitFor();
     // Its newest question is found too, and shown below the title.
     await list.getByRole("searchbox").fill("rare words");
     await list.getByText("Rare words about beer").waitFor();

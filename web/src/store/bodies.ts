@@ -40,9 +40,9 @@ function humanSettings(choice: HumanChoice): HumanSettings | null {
 /** Differences of clocks below this are the delay of a request. */
 const CLOCK_TOLERANCE = 2_000;
 
-/** Returns the milliseconds to add to this device's clock to get the server's; `known` is the last such number. */
-export function clockOffset(response: Response, nowMs: number, known: number): number {
+/** Returns the milliseconds to add to this device's clock to get the server's. */
+export function clockOffset(response: Response, nowMs: number, lastOffsetMs: number): number {
   const offset = Date.parse(response.headers.get("date") ?? "") - nowMs;
-  if (!Number.isFinite(offset) || Math.abs(offset - known) <= CLOCK_TOLERANCE) return known;
+  if (!Number.isFinite(offset) || Math.abs(offset - lastOffsetMs) <= CLOCK_TOLERANCE) return lastOffsetMs;
   return Math.abs(offset) > CLOCK_TOLERANCE ? offset : 0;
 }

@@ -5,7 +5,7 @@ import type { Routes } from "../wire/routes";
 import type { Browser, Shelf } from "./browser";
 import { isFresh, Pending } from "./pending";
 
-/** The time after which a question that reached nobody is sent again, in milliseconds. */
+/** The pause before a question is sent again, in milliseconds. */
 const RETRY = 15_000;
 
 export interface OutgoingHost {
@@ -43,7 +43,7 @@ export class Outgoing {
     if (!question || this.#active.has(session) || this.#rejected.has(question.requestId)) return;
     if (!isFresh(question, this.#browser.now())) return;
     this.#active.add(session);
-    // Whoever opens the conversation follows the run.
+    // The page follows the run when its conversation is opened.
     const controller = new AbortController();
     try {
       const response = await this.#routes.ask(question.body, null, controller.signal);

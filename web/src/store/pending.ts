@@ -16,7 +16,7 @@ export interface TakenBack {
   readonly attachments: readonly string[];
 }
 
-/** A question that nobody has accepted for so long is sent again only by its user. */
+/** The time in which the page itself sends an unaccepted question again, in milliseconds. */
 const VALIDITY = 5 * 60_000;
 
 export const isFresh = (question: PendingQuestion, nowMs: number): boolean => nowMs - question.atMs < VALIDITY;

@@ -7,7 +7,7 @@ export const requests = {
   trayLabel: "Requests that wait for you",
   show: "Show",
   allowAll: "Allow all",
-  unready: "A card has a text that is not sent, or that is no value",
+  unready: "A card has unsent text or an invalid value",
   acceptAll: "Accept all",
   skipAll: "Skip all",
   callTitle: (who: string, tool: string) => `May ${who} call ${tool}?`,

@@ -27,7 +27,7 @@ export const en = {
     label: "Conversations",
     newQuestion: "New question",
     search: "Search",
-    noMatch: "No title and no newest question contains these words.",
+    noMatch: "No title or newest question contains this text.",
     none: "Your conversations appear here.",
     waiting: "Waits for you",
     today: "Today",
@@ -59,7 +59,7 @@ export const en = {
     oneUser: "One user",
     allUsers: "All users",
     user: "The user's name",
-    exactly: "Exactly as in their account: a wrong name is not noticed.",
+    exactly: "Enter the name exactly as in their account. Djinn cannot check it.",
     may: "May",
     read: "read",
     write: "read, ask and add files",
@@ -329,7 +329,7 @@ export const en = {
       count === 1
         ? "One file was not uploaded. Try again, or remove it."
         : `${count} files were not uploaded. Try again, or remove them.`,
-    onItsWay: "The question before is still on its way. You can send this when it has arrived.",
+    onItsWay: "Your previous question is still being sent. You can send this one after it arrives.",
     held: "This is sent as soon as the files are uploaded.",
     lostFile: "The page was left during the upload. Remove this file, and add it again if it is needed.",
     goOn: "Continue where you stopped.",

@@ -27,7 +27,7 @@ export const zh: Words = {
     label: "对话列表",
     newQuestion: "新问题",
     search: "搜索",
-    noMatch: "没有标题或最近的问题包含这些词。",
+    noMatch: "没有标题或最近的问题包含此文字。",
     none: "您的对话会显示在这里。",
     waiting: "等待您答复",
     today: "今天",

@@ -24,7 +24,7 @@ export function Editor({ steps, original, onChange }: EditorProps): ReactNode {
   const latest = useRef({ steps, onChange });
   latest.current = { steps, onChange };
   // The same object at each key press, so that only the changed step is rendered again.
-  const acts = useMemo(() => actsOn(list, latest), []);
+  const actions = useMemo(() => actionsOn(list, latest), []);
   const before = useMemo(() => new Map(original.map((step) => [step.key, step])), [original]);
   const numbers = new Map(steps.map((step, index) => [step.key, index + 1]));
   return (
@@ -39,19 +39,19 @@ export function Editor({ steps, original, onChange }: EditorProps): ReactNode {
             isLast={index === steps.length - 1}
             isChanged={isChanged(step, before.get(step.key))}
             after={step.dependsOn.flatMap((key) => numbers.get(key) ?? []).sort((one, other) => one - other).join()}
-            acts={acts}
+            actions={actions}
           />
         ))}
       </ol>
-      <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => acts.add(null)}>
+      <button type="button" className={`${parts.button} ${parts.plain}`} onClick={() => actions.add(null)}>
         {words.plan.add}
       </button>
     </>
   );
 }
 
-/** What the fields and buttons of a step do. */
-interface StepActs {
+/** The actions of a step's fields and buttons. */
+interface StepActions {
   steps(): readonly EditStep[];
   change(key: string, part: Partial<EditStep>): void;
   move(key: string, by: -1 | 1): void;
@@ -62,10 +62,10 @@ interface StepActs {
   remove(key: string): void;
 }
 
-function actsOn(
+function actionsOn(
   list: RefObject<HTMLOListElement | null>,
   latest: RefObject<Pick<EditorProps, "steps" | "onChange">>,
-): StepActs {
+): StepActions {
   const steps = (): readonly EditStep[] => latest.current.steps;
   const onChange = (next: readonly EditStep[]): void => latest.current.onChange(next);
   const indexOf = (key: string): number => steps().findIndex((step) => step.key === key);
@@ -116,7 +116,7 @@ interface EditorStepProps {
   readonly isChanged: boolean;
   /** The numbers of the steps that come first, with commas. */
   readonly after: string;
-  readonly acts: StepActs;
+  readonly actions: StepActions;
 }
 
 const EditorStep = memo(function EditorStep({
@@ -126,14 +126,14 @@ const EditorStep = memo(function EditorStep({
   isLast,
   isChanged: hasChanged,
   after,
-  acts,
+  actions,
 }: EditorStepProps): ReactNode {
   const words = useWords();
   const name = words.plan.stepLabel(number);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (!event.altKey || step.hasBegun || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
     event.preventDefault();
-    if (event.key === "ArrowUp" ? !isFirst : !isLast) acts.move(step.key, event.key === "ArrowUp" ? -1 : 1);
+    if (event.key === "ArrowUp" ? !isFirst : !isLast) actions.move(step.key, event.key === "ArrowUp" ? -1 : 1);
   };
   return (
     <li className={styles.editorStep} data-step={step.key} onKeyDown={onKeyDown}>
@@ -141,7 +141,7 @@ const EditorStep = memo(function EditorStep({
         className={step.hasBegun ? styles.number : `${styles.number} ${styles.handle}`}
         title={step.hasBegun ? undefined : words.plan.drag}
         onPointerDown={(event) => step.hasBegun || event.currentTarget.setPointerCapture(event.pointerId)}
-        onPointerMove={(event) => event.currentTarget.hasPointerCapture(event.pointerId) && acts.drag(step.key, event)}
+        onPointerMove={(event) => event.currentTarget.hasPointerCapture(event.pointerId) && actions.drag(step.key, event)}
       >
         {number}
       </span>
@@ -160,19 +160,19 @@ const EditorStep = memo(function EditorStep({
               rows={Math.min(5, Math.max(1, Math.ceil(step.details.length / 60)))}
               maxLength={LONGEST_STEP}
               value={step.details}
-              onChange={(event) => acts.change(step.key, { details: event.target.value })}
+              onChange={(event) => actions.change(step.key, { details: event.target.value })}
             />
           </>
         )}
         {step.hasBegun ? null : (
           <div className={styles.editorRow}>
-            <After step={step} after={after} acts={acts} />
+            <After step={step} after={after} actions={actions} />
             <input
               className={styles.agent}
               aria-label={`${name}: ${words.plan.agent}`}
               placeholder={words.plan.anyAgent}
               value={step.agent}
-              onChange={(event) => acts.change(step.key, { agent: event.target.value })}
+              onChange={(event) => actions.change(step.key, { agent: event.target.value })}
             />
             <span className={styles.editorActs}>
               <button
@@ -180,7 +180,7 @@ const EditorStep = memo(function EditorStep({
                 className={styles.small}
                 aria-label={`${words.plan.moveUp}: ${name}`}
                 disabled={isFirst}
-                onClick={() => acts.move(step.key, -1)}
+                onClick={() => actions.move(step.key, -1)}
               >
                 <Icon name="up" />
               </button>
@@ -189,7 +189,7 @@ const EditorStep = memo(function EditorStep({
                 className={styles.small}
                 aria-label={`${words.plan.moveDown}: ${name}`}
                 disabled={isLast}
-                onClick={() => acts.move(step.key, 1)}
+                onClick={() => actions.move(step.key, 1)}
               >
                 <Icon name="lower" />
               </button>
@@ -197,7 +197,7 @@ const EditorStep = memo(function EditorStep({
                 type="button"
                 className={styles.small}
                 aria-label={`${words.plan.addAfter}: ${name}`}
-                onClick={() => acts.add(step.key)}
+                onClick={() => actions.add(step.key)}
               >
                 <Icon name="plus" />
               </button>
@@ -205,7 +205,7 @@ const EditorStep = memo(function EditorStep({
                 type="button"
                 className={styles.small}
                 aria-label={`${words.plan.removeStep}: ${name}`}
-                onClick={() => acts.remove(step.key)}
+                onClick={() => actions.remove(step.key)}
               >
                 <Icon name="close" />
               </button>
@@ -218,26 +218,26 @@ const EditorStep = memo(function EditorStep({
 });
 
 /** Chooses the steps that come first. */
-function After({ step, after, acts }: Pick<EditorStepProps, "step" | "after" | "acts">): ReactNode {
+function After({ step, after, actions }: Pick<EditorStepProps, "step" | "after" | "actions">): ReactNode {
   const words = useWords();
   return (
     <MenuProvider
       values={{ after: [...step.dependsOn] }}
-      setValues={(values) => acts.change(step.key, { dependsOn: toTexts(values.after) })}
+      setValues={(values) => actions.change(step.key, { dependsOn: toTexts(values.after) })}
     >
       <MenuButton className={styles.after}>
         {words.plan.dependsOn(after === "" ? [] : after.split(",").map(Number))}
       </MenuButton>
       <PopMenu>
-        <Choices step={step} acts={acts} />
+        <Choices step={step} actions={actions} />
       </PopMenu>
     </MenuProvider>
   );
 }
 
 /** The other steps, while the menu is open. A choice that would close a circle is not offered. */
-function Choices({ step, acts }: Pick<EditorStepProps, "step" | "acts">): ReactNode {
-  const steps = acts.steps();
+function Choices({ step, actions }: Pick<EditorStepProps, "step" | "actions">): ReactNode {
+  const steps = actions.steps();
   const later = stepsAfter(steps, step.key);
   return steps.map((other, index) =>
     later.has(other.key) ? null : (

@@ -169,7 +169,7 @@ const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, 
   );
 });
 
-/** What the owner of a conversation can do with it. */
+/** The actions of a conversation's owner. */
 function ItemMenu({ item, onShare, onRename, onRemove }: Omit<ItemProps, "isCurrent" | "onNavigate">): ReactNode {
   const words = useWords();
   const canShare = usePage(hasUsers);

@@ -3,7 +3,7 @@ import { useWords } from "../../words";
 import { excerptHidden, hasHidden } from "./characters";
 import styles from "./requests.module.css";
 
-/** So many hidden characters are spelled out; the rest is counted. */
+/** The hidden characters that are spelled out; the rest is counted. */
 const MOST = 50;
 
 /** Shows the hidden characters of a text, with the characters around them. */
