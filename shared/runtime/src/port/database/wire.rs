@@ -222,12 +222,14 @@ mod tests {
 
     #[test]
     fn reply_above_the_limit_has_fewer_rows() {
-        let rows: Vec<String> = (0..10).map(|_| noise(1024)).collect();
+        let noise = noise(10_000);
+        let rows: Vec<String> =
+            (0..9).map(|row| noise[row * 1_024..][..1_024].to_owned()).collect();
         let sent = DatabaseRows { rows: rows.clone(), ..DatabaseRows::default() };
         let packed = fit_rows(sent, 4096).unwrap();
         let read = DatabaseReply::Rows(packed).into_rows().unwrap();
-        assert_eq!((read.rows.len(), read.is_cut), (5, true));
-        assert_eq!(read.rows, rows[..5]);
+        assert_eq!((read.rows.len(), read.is_cut), (4, true));
+        assert_eq!(read.rows, rows[..4]);
         let column = TableColumn { samples: rows, ..TableColumn::default() };
         let table = DatabaseTable { columns: vec![column], ..DatabaseTable::default() };
         let packed = fit_table(table, 4096).unwrap();
