@@ -68,6 +68,11 @@ test("a busy session offers to follow the other run, and to stop it", async () =
   expect(page.all("Follow it")).toHaveLength(1);
   await page.press("Stop it and ask");
   expect(page.calls).toEqual([["stopOther", "r1"]]);
+  // A guest stops only their own runs.
+  await page.change({ isOwner: false });
+  expect([page.all("Follow it").length, page.all("Stop it and ask").length]).toEqual([1, 0]);
+  await page.change({ turns: [{ ...EMPTY_TURN, key: "r0", run: "run_9", isOwn: true }] });
+  expect(page.all("Stop it and ask")).toHaveLength(1);
 });
 
 test("usage reads the limits when it is opened", async () => {

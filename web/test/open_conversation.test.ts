@@ -5,6 +5,7 @@ import type { Browser } from "../src/store/browser";
 import { retryMessages, sendMessage } from "../src/store/messages";
 import { OpenConversation } from "../src/store/open_conversation";
 import { stop, stopOther } from "../src/store/run_actions";
+import { loadDetail } from "../src/store/run_detail";
 import type { Conversation } from "../src/store/types";
 import { Routes } from "../src/wire/routes";
 import { Server } from "../src/wire/server";
@@ -37,6 +38,7 @@ class Story {
   readonly shown: Conversation[] = [];
   readonly open: OpenConversation;
   readonly routes: Routes;
+  readonly browser: Browser;
   /** The bodies of the requests, by path. */
   readonly bodies: [string, unknown][] = [];
 
@@ -53,6 +55,7 @@ class Story {
       newId: () => `id${(this.#ids += 1)}`,
       beforePaint: (action: () => void) => void this.paints.push(action),
     } as unknown as Browser;
+    this.browser = browser;
     const server = new Server(async (path, { body }) => {
       this.requests.push(path);
       if (typeof body === "string") this.bodies.push([path, JSON.parse(body)]);
@@ -342,14 +345,14 @@ test("details and older questions are read once, when they are asked for", async
   await settled();
   story.paint();
   const ended = story.stream("run_1", started("run_1") + said("run_1", 1));
-  const loading = story.open.loadDetail("run_1");
+  const loading = loadDetail(story.routes, story.open, "run_1");
   await settled();
   expect(story.state.turns[0]?.isLoadingDetail).toBe(true);
   ended().close();
   await loading;
   expect(story.state.turns[0]?.detail?.lanes.get("")?.rows).toMatchObject([{ kind: "user_message", text: "word 1" }]);
   const count = story.requests.length;
-  await story.open.loadDetail("run_1");
+  await loadDetail(story.routes, story.open, "run_1");
   expect(story.requests.length).toBe(count);
   story.answer("/sessions/s", session([turn("run_0", "finished")]));
   await story.open.loadOlderTurns();
@@ -388,9 +391,15 @@ test("a question in a busy session is the user's to decide, and is asked again a
   await story.pass(60_000);
   expect(asked(story)).toEqual(["id1"]);
   story.answer("/runs/run_9/stop", {});
+  story.answer("/runs/run_9", { ended_at_ms: null });
   accepts(story, "run_1");
-  await stopOther(story.routes, story.open, "id1");
-  await settled();
-  expect(story.requests.filter((path) => path === "/runs/run_9/stop")).toHaveLength(1);
+  // A second click does nothing more.
+  for (let click = 0; click < 2; click += 1) void stopOther(story.routes, story.browser, story.open, "id1");
+  await story.pass(500);
+  await story.pass(500);
+  expect([statuses(story), asked(story)]).toEqual([["unsent"], ["id1"]]);
+  story.answer("/runs/run_9", { ended_at_ms: 1 });
+  await story.pass(500);
+  expect(story.requests.filter((path) => path === "/runs/run_9/stop")).toHaveLength(2);
   expect([statuses(story), asked(story)]).toEqual([["running"], ["id1", "id1"]]);
 });

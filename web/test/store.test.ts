@@ -33,9 +33,13 @@ class Device {
   signIn = "key";
   /** How the server's clock differs. */
   clockOffset = 0;
+  /** The responses to these paths fail, or wait. */
+  readonly failing = new Set<string>();
+  readonly held = new Map<string, Promise<void>>();
 
-  open(user: string): Tab {
-    const tab = new Tab(this, user);
+  /** As after a reload, the tab knows its key, and mostly its user. */
+  open(user: string, address = "/", isKnown = true): Tab {
+    const tab = new Tab(this, user, address, isKnown);
     this.tabs.push(tab);
     return tab;
   }
@@ -54,15 +58,17 @@ class Tab {
   user: string;
   hasNetwork = true;
 
-  constructor(device: Device, user: string) {
+  constructor(device: Device, user: string, address: string, isKnown: boolean) {
     this.#device = device;
     this.user = user;
     let ids = 0;
-    let address = "/";
     this.store = createStore(
       {
         fetch: async (path: string, { method, body, signal }: RequestInit) => {
           if (device.isAway) throw new Error("no network");
+          const [route = ""] = path.split("?");
+          await device.held.get(route);
+          if (device.failing.has(route)) return Response.json({ code: "store_unavailable", message: "", detail: "", retryable: true }, { status: 503 });
           const response = method === "POST" ? this.#accept(path, String(body), signal) : this.#answer(path);
           response.headers.set("date", new Date(this.time + device.clockOffset).toUTCString());
           return response;
@@ -77,8 +83,7 @@ class Tab {
         },
         isHidden: () => this.isHidden,
         isOnline: () => this.hasNetwork,
-        // As after a reload: the tab knows its key and its user.
-        tab: shelfOf(new Map(user === "" ? [] : [["key", `djinn_${user}`], ["user", user]])),
+        tab: shelfOf(new Map(user === "" ? [] : [["key", `djinn_${user}`], ...(isKnown ? [["user", user] as const] : [])])),
         device: shelfOf(device.values, (name, value) => {
           for (const other of device.tabs) if (other !== this) other.onValue(name, value);
         }),
@@ -114,6 +119,7 @@ class Tab {
     if (path === "/web/config") return Response.json({ sign_in: this.#device.signIn, language: "en", version: "", max_body_bytes: 1 });
     if (path.startsWith("/modes")) return Response.json({ modes: [] });
     if (path.startsWith("/runs")) return Response.json({ runs: [] });
+    if (path.startsWith("/sessions/")) return Response.json({ session: "first", title: "first", turns: [], next: null, files: [] });
     const session = (name: string, index: number) => ({
       session: name,
       title: name,
@@ -326,4 +332,86 @@ test("the page is offline if the browser has no network and the server does not 
   await tab.pass(30_000);
   expect(tab.store.getState().isOnline).toBe(true);
   expect(await isOnline(true, true)).toBe(true);
+});
+
+test.each(["before the list", "after the list"])("a question on its way is sent if its conversation is read %s, which names the user", async (order) => {
+  const device = new Device();
+  const tab = device.open("anna", "/s/first");
+  await settled();
+  device.isAway = true;
+  await tab.ask("Which tea?");
+  device.isAway = false;
+  let open: () => void = () => undefined;
+  device.held.set(order === "before the list" ? "/sessions" : "/sessions/first", new Promise((resolve) => (open = resolve)));
+  const next = device.open("anna", "/s/first", false);
+  await settled();
+  device.held.clear();
+  open();
+  await settled();
+  expect([next.turns, device.asked.length]).toEqual([["Which tea? running"], 1]);
+  expect([...device.values.keys()].filter((name) => name.includes("pending"))).toEqual([]);
+});
+
+test("what was written before the user is known joins the user's draft, and no copy stays", async () => {
+  const device = new Device();
+  const tab = device.open("anna", "/s/first");
+  await settled();
+  tab.store.actions.setDraft({ text: "Stored" });
+  const next = device.open("anna", "/s/first", false);
+  next.store.actions.setDraft({ text: "Typed" });
+  await settled();
+  expect(next.draft).toBe("Stored\n\nTyped");
+  expect([...device.values.keys()].filter((name) => name.includes("draft:"))).toEqual(["of/anna/draft:first"]);
+});
+
+test("a question that was asked before the user is known is the user's", async () => {
+  const device = new Device();
+  let open: () => void = () => undefined;
+  device.held.set("/sessions", new Promise((resolve) => (open = resolve)));
+  const tab = device.open("anna", "/", false);
+  await settled();
+  device.isAway = true;
+  await tab.ask("Which tea?");
+  open();
+  await settled();
+  expect(tab.turns).toEqual(["Which tea? sending"]);
+  expect([...device.values.keys()].filter((name) => name.includes("pending:"))).toEqual(["of/anna/pending:anna-1"]);
+  device.isAway = false;
+  tab.onNetwork();
+  await tab.pass(60_000);
+  expect(tab.turns).toEqual(["Which tea? running"]);
+  expect([...device.values.keys()].filter((name) => name.includes("pending"))).toEqual([]);
+});
+
+test.each(["/modes", "/sessions"])("drafts belong to their user, also after %s failed once", async (path) => {
+  const device = new Device();
+  device.failing.add(path);
+  let open: () => void = () => undefined;
+  if (path !== "/sessions") device.held.set("/sessions", new Promise((resolve) => (open = resolve)));
+  const tab = device.open("anna", "/s/first", false);
+  await settled();
+  open();
+  await settled();
+  device.failing.clear();
+  tab.store.actions.retry();
+  await settled();
+  tab.store.actions.setDraft({ text: "Which tea?" });
+  expect([...device.values.keys()].filter((name) => name.includes("draft:"))).toEqual(["of/anna/draft:first"]);
+});
+
+test("an unsent question outlasts a deletion that failed", async () => {
+  const device = new Device();
+  const tab = device.open("anna");
+  await settled();
+  device.isAway = true;
+  await tab.ask("Which tea?");
+  const session = tab.store.getState().route.session ?? "";
+  tab.store.actions.open(null);
+  tab.store.actions.remove(session);
+  await settled();
+  expect(tab.marks).toEqual(["Which tea? unsent", "first"]);
+  device.isAway = false;
+  tab.onNetwork();
+  await settled();
+  expect(device.asked).toHaveLength(1);
 });

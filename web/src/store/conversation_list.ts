@@ -31,8 +31,12 @@ export class Conversations {
 
   readonly #pending: Pending;
 
-  constructor(routes: Routes, cell: StateCell, shelf: Shelf) {
+  /** Is called after each reading of the newest page, which names the user. */
+  readonly #onRead: () => void;
+
+  constructor(routes: Routes, cell: StateCell, shelf: Shelf, onRead: () => void) {
     this.#routes = routes;
+    this.#onRead = onRead;
     this.#cell = cell;
     this.#pending = new Pending(shelf);
   }
@@ -89,6 +93,7 @@ export class Conversations {
     this.#shared = shared.map((item) => this.#shared.find((other) => this.#isTouched(item, other)) ?? item);
     if (older.length === 0) this.#cursor = page.next ?? null;
     this.#show({ user: page.user, isLoading: false, error: null });
+    this.#onRead();
     return true;
   }
 
@@ -155,10 +160,13 @@ export class Conversations {
   }
 
   async remove(session: string): Promise<void> {
-    const isUnsent = this.#pending.load(session) !== null;
+    const question = this.#pending.load(session);
     this.#pending.save(session, null);
     await this.#routes.deleteSession(session).catch((error: unknown) => {
-      if (!isUnsent || errorOf(error).code !== "session_not_found") throw error;
+      if (question !== null && errorOf(error).code === "session_not_found") return;
+      if (question !== null) this.#pending.save(session, question);
+      this.#show({});
+      throw error;
     });
     this.#all = this.#all.filter((item) => item.session !== session);
     this.#show({});

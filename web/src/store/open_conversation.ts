@@ -1,9 +1,8 @@
 // The open conversation: its questions and answers, and the newest run, followed in full.
 
 import type { Frame } from "../wire/sse";
-import { readFrames } from "../wire/sse";
 import type { RunRequest } from "../wire/contract";
-import { errorOf, offlineError, RequestError } from "../wire/error";
+import { errorOf, offlineError } from "../wire/error";
 import { Follower } from "../wire/follow";
 import type { Routes } from "../wire/routes";
 import type { Browser, Shelf } from "./browser";
@@ -115,10 +114,11 @@ export class OpenConversation {
   /** Reads the conversation, and follows its newest run. */
   async load(): Promise<void> {
     this.#host.show({ state: "loading" });
-    const pending = this.#pending.load(this.session);
     try {
       const body = await this.#host.routes.session(this.session, null, TURN_PAGE);
       if (this.isClosed) return;
+      // Only now: a question may have been asked meanwhile.
+      const pending = this.#pending.load(this.session);
       this.#isLoaded = true;
       this.#cursor = body.next ?? null;
       this.#set(conversationParts(body));
@@ -131,6 +131,7 @@ export class OpenConversation {
     } catch (error) {
       if (this.isClosed) return;
       const info = errorOf(error);
+      const pending = this.#pending.load(this.session);
       if (pending && info.code === "session_not_found") {
         this.#isLoaded = true;
         this.#set({});
@@ -173,25 +174,6 @@ export class OpenConversation {
     } catch (error) {
       this.#set({ isLoadingOlder: false });
       throw error;
-    }
-  }
-
-  /** Reads the events of an ended run. */
-  async loadDetail(id: string): Promise<void> {
-    const turn = this.#conversation.turns.find((turn) => turn.run === id);
-    if (!turn || turn.detail || turn.isLoadingDetail) return;
-    this.#setTurn(turn.key, { isLoadingDetail: true, detailError: null });
-    let run = emptyRun(id);
-    try {
-      const response = await this.#host.routes.follow(id, null, new AbortController().signal);
-      if (!response.body) throw new RequestError(offlineError("no body"));
-      await readFrames(response.body, {
-        onFrames: (frames) => (run = foldEvents(run, frames.map((frame) => frame.event))),
-        onRetry: () => undefined,
-      });
-      this.#setTurn(turn.key, { detail: run, isLoadingDetail: false });
-    } catch (error) {
-      this.#setTurn(turn.key, { isLoadingDetail: false, detailError: errorOf(error) });
     }
   }
 

@@ -46,6 +46,15 @@ export class Pending {
     else this.#shelf.write("pending", others.length > 0 ? JSON.stringify(others) : null);
   }
 
+  /** Returns all questions and forgets them. */
+  takeAll(): readonly (readonly [session: string, PendingQuestion])[] {
+    return this.sessions().flatMap((session) => {
+      const question = this.load(session);
+      this.save(session, null);
+      return question ? [[session, question] as const] : [];
+    });
+  }
+
   /** The conversations with a question on its way, newest first. */
   sessions(): readonly string[] {
     try {

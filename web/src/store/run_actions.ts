@@ -4,6 +4,7 @@ import type { HumanRequest, NeededKey, ResponseRequest, StepRequest } from "../w
 import type { components } from "../wire/generated/openapi";
 import { type ErrorInfo, errorOf, RequestError } from "../wire/error";
 import type { Routes } from "../wire/routes";
+import type { Browser } from "./browser";
 import { forgetEdits } from "./card_edits";
 import type { OpenConversation } from "./open_conversation";
 import type { Decision, Run } from "./types";
@@ -92,12 +93,23 @@ export async function stop(routes: Routes, open: OpenConversation): Promise<void
   }
 }
 
-/** Stops the run that an unsent question waits for, and asks the question again. */
-export async function stopOther(routes: Routes, open: OpenConversation, key: string): Promise<void> {
+/** The time between two looks at a run that is being stopped, in milliseconds. */
+const STOP_PAUSE = 500;
+/** After so many looks, the question is asked anyway. */
+const MAX_STOP_LOOKS = 30;
+
+/** Stops the run that an unsent question waits for, and asks the question again after the run's end. */
+export async function stopOther(routes: Routes, browser: Browser, open: OpenConversation, key: string): Promise<void> {
+  const isWanted = (): boolean =>
+    !open.isClosed && open.conversation.turns.some((turn) => turn.key === key && turn.status === "unsent");
   const run = open.conversation.turns.find((turn) => turn.key === key)?.error?.run ?? null;
   if (run === null) return;
   await routes.stop(run);
-  open.resend(key);
+  for (let look = 0; look < MAX_STOP_LOOKS && isWanted(); look += 1) {
+    if ((await routes.run(run)).ended_at_ms != null) break;
+    await new Promise<void>((resolve) => void browser.after(STOP_PAUSE, resolve));
+  }
+  if (isWanted()) open.resend(key);
 }
 
 type Conflict = components["schemas"]["PlanConflictBody"];

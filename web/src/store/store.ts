@@ -3,18 +3,20 @@
 import { type ErrorInfo, errorOf } from "../wire/error";
 import { Routes } from "../wire/routes";
 import { Server } from "../wire/server";
-import { clockOffset, configOf, questionBody } from "./bodies";
+import { clockOffset, questionBody } from "./bodies";
 import type { Browser } from "./browser";
 import { clearEdits } from "./card_edits";
+import { ConfigReader } from "./config_reader";
 import { Conversations } from "./conversation_list";
 import { Drafts, EMPTY_DRAFT, joinTexts } from "./drafts";
 import { ListWatch } from "./list_watch";
 import { retryMessage, retryMessages, sendMessage } from "./messages";
 import { OpenConversation } from "./open_conversation";
 import { Outgoing } from "./outgoing";
-import type { TakenBack } from "./pending";
+import { Pending, type TakenBack } from "./pending";
 import { formatAddress, parseAddress } from "./route";
 import { changePlan, continueRun, readPlanVersion, respond, setKey, stop, stopOther } from "./run_actions";
+import { loadDetail } from "./run_detail";
 import { endShare, loadAudit, share } from "./share_actions";
 import { SigningIn } from "./sign_in";
 import { firstState, StateCell } from "./state";
@@ -22,8 +24,6 @@ import type { Actions, Draft, PageState, Store, Upload } from "./types";
 import { Uploads } from "./uploads";
 import { UserShelf } from "./user_shelf";
 
-/** The configuration is read again when a tab is shown after this time. */
-const CONFIG_VALIDITY = 5 * 60_000;
 const MAX_NOTICES = 5;
 /** The value by which a tab tells the others that its user signs out. */
 const SIGNED_OUT = "signed_out";
@@ -35,12 +35,12 @@ export function createStore(browser: Browser, pageVersion: string): Store {
 
 class PageStore implements Store {
   readonly #browser: Browser;
-  readonly #pageVersion: string;
   readonly #cell: StateCell;
   readonly #routes: Routes;
+  readonly #config: ConfigReader;
   readonly #list: Conversations;
   readonly #watch: ListWatch;
-  /** What the user wrote, on this device. */
+  /** The user's drafts, choices and unsent questions on this device. */
   readonly #shelf: UserShelf;
   readonly #drafts: Drafts;
   readonly #uploads: Uploads;
@@ -50,23 +50,22 @@ class PageStore implements Store {
   #open: OpenConversation | null = null;
   /** The session of the conversation that has no question yet. */
   #newSession: string;
-  #configAtMs = 0;
 
   constructor(browser: Browser, pageVersion: string) {
     this.#browser = browser;
-    this.#pageVersion = pageVersion;
     this.#shelf = new UserShelf(browser);
     this.#drafts = new Drafts(this.#shelf, browser.tab);
     this.#newSession = this.#drafts.loadNewSession() ?? browser.newId();
     const server = new Server(browser.fetch, (response, key) => this.#onResponse(response, key));
     this.#routes = new Routes(server);
     this.#cell = new StateCell(firstState(parseAddress(browser.address())));
+    this.#config = new ConfigReader(browser, this.#cell, this.#routes, pageVersion);
     this.#signIn = new SigningIn(browser, server, this.#cell, {
       enter: () => this.#enter(),
       retry: () => this.#retryRejected(),
       onAddress: () => this.#onAddress(),
     });
-    this.#list = new Conversations(this.#routes, this.#cell, this.#shelf);
+    this.#list = new Conversations(this.#routes, this.#cell, this.#shelf, () => this.#onUser());
     this.#outgoing = new Outgoing(browser, this.#shelf, this.#routes, {
       openSession: () => (this.#cell.get().signIn.state === "signed_in" ? this.#cell.get().route.session : undefined),
       onAccepted: () => void this.#list.update(),
@@ -93,37 +92,53 @@ class PageStore implements Store {
   readonly subscribe = (listener: () => void): (() => void) => this.#cell.subscribe(listener);
 
   async #start(): Promise<void> {
-    await this.#readConfig();
+    await this.#config.read();
     await this.#signIn.start();
   }
 
   /** Loads what only a known caller may see. */
   async #enter(): Promise<void> {
-    const modes = this.#routes.modes().then(({ modes }) => this.#cell.set({ modes }));
-    await Promise.all([modes, this.#list.refresh()]).catch((error: unknown) => this.#notice(error));
-    this.#onUser();
+    const modes = this.#routes.modes().then(
+      ({ modes }) => this.#cell.set({ modes }),
+      (error: unknown) => this.#notice(error),
+    );
+    await Promise.all([modes, this.#list.refresh()]);
     this.#outgoing.send();
     this.#dropUnknownMode();
   }
 
   /** The user is known: what was written before belongs to this user, or stays with another one. */
   #onUser(): void {
-    const { config, conversations, draft, route } = this.#cell.get();
+    const { config, conversations, route } = this.#cell.get();
     const { user } = conversations;
     const before = this.#shelf.user;
     if (user === "" || user === before) return;
     const isAlone = config.state === "ready" && config.value.signIn.kind === "none";
-    if (before !== "") {
+    const isAtWork = this.#open?.conversation.turns.at(-1)?.status === "sending" || this.#open?.activeRun != null;
+    // A question at work goes on; everything else is read again, with what this user wrote.
+    const isKept = before === "" && isAtWork;
+    if (!isKept) {
       this.#open?.close();
       this.#open = null;
+    }
+    const { draft } = this.#cell.get();
+    const pending = new Pending(this.#shelf);
+    const questions = before === "" ? pending.takeAll() : [];
+    if (before === "") {
+      for (const prefix of ["draft", "messages:"]) this.#shelf.forget(prefix);
+    } else {
       this.#uploads.cancelAll();
       this.#newSession = this.#browser.newId();
       this.#browser.tab.write("new_session", null);
     }
     this.#shelf.use(user, isAlone || this.#signIn.isRemembered);
-    if (before !== "") this.#goTo(route.session);
-    else if (draft.text !== "" || draft.uploads.length > 0) this.#setDraft(draft);
-    else this.#cell.set({ draft: this.#drafts.load(this.#draftSession()) });
+    for (const [session, question] of questions.toReversed()) pending.save(session, question);
+    if (isKept) this.#cell.set({ draft: this.#drafts.load(this.#draftSession()) });
+    else this.#goTo(route.session);
+    if (before !== "" || (draft.text === "" && draft.uploads.length === 0)) return;
+    const stored = this.#cell.get().draft;
+    const text = stored.text === "" ? draft.text : joinTexts(stored.text, draft.text);
+    this.#setDraft({ ...draft, text, uploads: [...stored.uploads, ...draft.uploads] });
   }
 
   #retry(): void {
@@ -149,24 +164,10 @@ class PageStore implements Store {
     }
   }
 
-  async #readConfig(): Promise<void> {
-    try {
-      const value = configOf(await this.#routes.config());
-      this.#configAtMs = this.#browser.now();
-      const isOther = value.version !== "" && this.#pageVersion !== "" && value.version !== this.#pageVersion;
-      this.#cell.set({ config: { state: "ready", value }, hasNewVersion: isOther });
-    } catch (error) {
-      if (errorOf(error).status === 0) this.#cell.set({ isOnline: this.#browser.isOnline() });
-      if (this.#cell.get().config.state !== "ready") {
-        this.#cell.set({ config: { state: "failed", error: errorOf(error) } });
-      }
-    }
-  }
-
   #onResponse(response: Response, key: string | null): void {
-    const { clockOffsetMs: known, isOnline } = this.#cell.get();
-    const clockOffsetMs = clockOffset(response, this.#browser.now(), known);
-    if (clockOffsetMs !== known || !isOnline) this.#cell.set({ clockOffsetMs, isOnline: true });
+    const { clockOffsetMs: lastOffsetMs, isOnline } = this.#cell.get();
+    const clockOffsetMs = clockOffset(response, this.#browser.now(), lastOffsetMs);
+    if (clockOffsetMs !== lastOffsetMs || !isOnline) this.#cell.set({ clockOffsetMs, isOnline: true });
     if (response.status === 401) void this.#signIn.onUnauthorized(response.clone(), key);
   }
 
@@ -179,13 +180,12 @@ class PageStore implements Store {
     this.#open?.onVisibility();
     this.#signIn.onVisibility();
     this.#watch.look();
-    if (this.#browser.isHidden() || this.#browser.now() - this.#configAtMs < CONFIG_VALIDITY) return;
-    void this.#readConfig();
+    this.#config.onVisibility();
   }
 
   #onNetwork(): void {
     // Without a network, a server on this device may still answer: a request decides.
-    if (!this.#browser.isOnline()) return void this.#readConfig();
+    if (!this.#browser.isOnline()) return void this.#config.read();
     this.#cell.set({ isOnline: true });
     this.#outgoing.send();
     if (!this.#open) return;
@@ -357,7 +357,7 @@ class PageStore implements Store {
           }),
         ),
       loadOlderTurns: () => withOpen((open) => open.loadOlderTurns()),
-      loadDetail: (run) => withOpen((open) => open.loadDetail(run)),
+      loadDetail: (run) => withOpen((open) => loadDetail(this.#routes, open, run)),
       retry: () => {
         if (this.#cell.get().config.state !== "ready") void this.#start();
         else this.#retry();
@@ -370,7 +370,7 @@ class PageStore implements Store {
       retryUpload: (id) => this.#uploads.retry(id),
       send: () => this.#send(),
       resend: (key) => this.#open?.resend(key),
-      stopOther: (key) => withOpen((open) => stopOther(this.#routes, open, key)),
+      stopOther: (key) => withOpen((open) => stopOther(this.#routes, this.#browser, open, key)),
       takeBack: (key) => this.#putBack(this.#open?.takeBack(key)),
       ask: (question) => this.#ask(question, { ...this.#cell.get().draft, uploads: [] }),
       stop: () => withOpen((open) => stop(this.#routes, open)),

@@ -202,6 +202,11 @@ function Unsent({ turn }: { turn: Turn }): ReactNode {
   const actions = useActions();
   const { error } = turn;
   const before = usePage((state) => conversationOf(state)?.turns.at(-2)?.question ?? null);
+  // A guest stops only their own runs.
+  const canStopOther = usePage((state) => {
+    const { isOwner = false, turns = [] } = conversationOf(state) ?? {};
+    return error?.run != null && (isOwner || turns.some(({ run, isOwn }) => run === error.run && isOwn));
+  });
   // The other run is the newest one after a reload; there it can be followed and stopped. The text stays a draft.
   const followOther = (): void => {
     actions.takeBack(turn.key);
@@ -215,11 +220,11 @@ function Unsent({ turn }: { turn: Turn }): ReactNode {
           <button type="button" className={parts.button} onClick={followOther}>
             {words.talk.followBusy}
           </button>
-          {error.run === null ? null : (
+          {canStopOther ? (
             <button type="button" className={parts.button} onClick={() => actions.stopOther(turn.key)}>
               {words.talk.stopBusy}
             </button>
-          )}
+          ) : null}
         </>
       ) : null}
       <button
