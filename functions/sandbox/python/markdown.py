@@ -26,6 +26,8 @@ _LINK = re.compile(r"^(https?://|mailto:)", re.IGNORECASE)
 _STRUCTURE = re.compile(r"\||^\s|^[-*+>]|^\d+[.)]")
 _TASK = re.compile(r"^\[([ xX])\] ")
 _CITATION = re.compile(r"\[(\d{1,3})\]")
+# The beginning of a paragraph or quote with the notes of a speaker.
+SPEAKER_NOTES = re.compile(r"^\s*(speaker notes|notes|备注|演讲者备注|演讲备注)\s*[:：]\s*", re.IGNORECASE)
 # The heading of the list of sources.
 SOURCES = re.compile(r"^(\d+[.、]?\s*)?(sources|references|bibliography|来源|资料来源|信息来源|数据来源|参考资料|参考文献|引用来源)[:：]?$", re.IGNORECASE)
 # A formula or a script within a line; the letter after a dollar tells prices from formulas.

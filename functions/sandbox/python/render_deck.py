@@ -7,6 +7,7 @@ import re
 
 import house
 from clean_html import Element, write
+from markdown import SPEAKER_NOTES
 from render_html import FONTS, LIGHT, PARTS, POLICY, address_of, clean_page, heading_of, page, theme_sheet
 
 # Maximum slides of a deck.
@@ -24,6 +25,7 @@ html.djinn-deck{overflow:auto!important}html.djinn-deck>body{overflow:visible!im
 .djinn-number{position:absolute;right:26px;bottom:16px;font:14px/1 system-ui,sans-serif;color:#7b8794;z-index:99}
 .djinn-logo{position:absolute;right:40px;top:26px;height:44px;z-index:99}
 .djinn-foot{position:absolute;left:76px;bottom:16px;font:14px/1 system-ui,sans-serif;color:#7b8794;z-index:99}
+.djinn-notes{display:none!important}
 .djinn-live.djinn-deck,.djinn-live.djinn-deck>body{overflow:hidden!important}
 .djinn-live .djinn-slide{position:fixed;left:0;top:0;margin:0;display:none}
 .djinn-live .djinn-slide.djinn-now{display:block}
@@ -84,7 +86,8 @@ def render_deck(task):
     foot = f'<div class="djinn-foot">{html.escape(house.FOOTER)}</div>' if house.FOOTER else ""
     parts = []
     for number, slide in enumerate(slides, 1):
-        parts.append(f'<div class="djinn-slide">{write(slide)}{logo}{foot}'
+        notes = _take_notes(slide)
+        parts.append(f'<div class="djinn-slide">{write(slide)}{notes}{logo}{foot}'
                      f'<div class="djinn-number">{number} / {len(slides)}</div></div>')
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"{POLICY}; script-src 'sha256-{digest}'"
@@ -95,9 +98,18 @@ def render_deck(task):
 
 
 def _logo_sheet(picture):
-    """Returns the style of the logos of all slides, which contains the picture once."""
-    wide = 44 * picture.width / picture.height
-    return f'.djinn-logo{{width:{wide:.1f}px;background:url("{address_of(picture)}") 0 0/100% 100% no-repeat}}'
+    """Returns the style of the logos of all slides, which contains the picture once; titles end before it."""
+    wide = min(264, 44 * picture.width / picture.height)
+    return (f'.djinn-logo{{width:{wide:.1f}px;background:url("{address_of(picture)}") right center/contain no-repeat}}'
+            f"@layer djinn{{section h2:first-child{{padding-right:{max(0, wide - 12):.1f}px}}}}")
+
+
+def _take_notes(slide):
+    """Removes the notes of a speaker from a slide, and returns them as an element that is not shown."""
+    notes = [part for part in slide.inside if isinstance(part, Element) and part.name in ("p", "blockquote") and
+             SPEAKER_NOTES.match(part.text())]
+    slide.inside = [part for part in slide.inside if part not in notes]
+    return f'<aside class="djinn-notes">{"".join(map(write, notes))}</aside>' if notes else ""
 
 
 def _slides(task, body):

@@ -15,15 +15,15 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src
 FONTS = ('system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"PingFang SC","Hiragino Sans GB",'
           '"Microsoft YaHei","Noto Sans SC","Noto Sans CJK SC",sans-serif')
 LIGHT = (f"--ink:#{house.INK};--soft:#{house.SOFT_INK};--accent:#{house.ACCENT};--second:#{house.SECOND};"
-          f"--line:#{house.LINES};--head:#{house.HEAD};--dark:#{house.DARK};--ground:#{house.SOFT};--paper:#fff;--link:#{house.LINK}")
+          f"--line:#{house.LINES};--head:#{house.HEAD};--dark:#{house.DARK};--ground:#{house.SOFT};--paper:#fff;--link:#{house.LINK};--up:#1b8a5a;--down:#c8475b")
 _DARK = ("--ink:#e6ebf0;--soft:#a3b0bd;--accent:#8cc3ea;--second:#f0b266;--line:#36424e;--head:#22303c;"
-         "--ground:#1b242d;--paper:#12181f;--link:#8cc3ea")
+         "--ground:#1b242d;--paper:#12181f;--link:#8cc3ea;--up:#4cc38a;--down:#f0808f")
 # Styles of parts of both pages and slides; every rule of the model wins over this layer.
 PARTS = f"""
 .cards{{display:grid;grid-template-columns:repeat(auto-fit,minmax(10rem,1fr));gap:1rem;margin:1.4em 0}}
 .card{{background:var(--paper);border:1px solid var(--line);border-top:4px solid var(--accent);border-radius:10px;padding:1rem 1.2rem;display:flex;flex-direction:column;gap:.25rem}}
 .card span{{color:var(--soft);font-size:.92em}}.card strong{{font-size:2em;line-height:1.15;font-variant-numeric:tabular-nums}}
-.card small{{color:var(--soft)}}.card .up{{color:#1b8a5a}}.card .down{{color:#c8475b}}
+.card small{{color:var(--soft)}}.card .up{{color:var(--up)}}.card .down{{color:var(--down)}}
 .grid{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr));gap:1.2rem;margin:1.4em 0}}
 .grid>*{{background:var(--paper);border:1px solid var(--line);border-radius:10px;padding:1.2rem;margin:0;min-width:0}}
 .grid figure{{margin:0}}table{{border-collapse:collapse;width:100%;margin:1.3em 0;font-size:.95em;font-variant-numeric:tabular-nums}}
@@ -32,7 +32,7 @@ th{{color:var(--accent);border-bottom:2px solid var(--accent);vertical-align:bot
 td[align=right],th[align=right]{{text-align:right;white-space:nowrap}}td[align=center],th[align=center]{{text-align:center}}
 figure{{margin:1.5em 0}}figure svg{{display:block;width:100%;height:auto}}figcaption{{color:var(--soft);font-size:.88em;margin-top:.5em}}
 .formula svg{{width:auto;max-width:100%;margin:0 auto}}img,svg{{max-width:100%;height:auto}}img{{display:block;margin:0 auto}}
-a{{color:var(--link);text-underline-offset:.15em}}sup,sub{{line-height:0}}sup a{{text-decoration:none}}
+a{{color:var(--link);text-underline-offset:.15em}}sup,sub{{line-height:0}}sup a,a:has(>sup){{text-decoration:none}}
 pre{{background:var(--ground);border:1px solid var(--line);padding:.9em 1.1em;overflow:auto;border-radius:8px;font-size:.86em;line-height:1.5}}
 code{{font-family:ui-monospace,Consolas,Menlo,monospace}}:not(pre)>code{{background:var(--ground);padding:.1em .35em;border-radius:4px;font-size:.92em}}
 blockquote{{margin:1.4em 0;padding:.3em 0 .3em 1.2em;border-left:4px solid var(--second);color:var(--soft)}}
@@ -42,15 +42,24 @@ _SHEET = f"""@layer djinn{{:root{{color-scheme:light dark;{LIGHT}}}
 @media screen and (prefers-color-scheme:dark){{:root{{{_DARK}}}}}
 *{{box-sizing:border-box}}body{{max-width:50rem;margin:0 auto;padding:3rem 1.5rem 5rem;font:17px/1.65 {FONTS};color:var(--ink);background:var(--paper)}}
 h1,h2,h3,h4{{line-height:1.25;margin:2em 0 .6em;text-wrap:balance}}h1{{font-size:2.2em;letter-spacing:-.015em;margin-top:0;padding-bottom:.45em;border-bottom:4px solid var(--accent)}}
-h2{{font-size:1.5em;color:var(--accent)}}h3{{font-size:1.18em}}h4{{font-size:1em}}p,ul,ol{{margin:.8em 0}}li{{margin:.3em 0}}
+h2{{font-size:1.5em;color:var(--accent)}}h3{{font-size:1.18em}}h4{{font-size:1em}}p,ul,ol{{margin:.8em 0}}li,li>ul,li>ol{{margin:.3em 0}}
 hr{{border:0;border-top:1px solid var(--line);margin:2.2em 0}}.notes{{margin-top:3em;padding-top:1em;border-top:1px solid var(--line);font-size:.9em;color:var(--soft)}}
 body.dashboard{{max-width:76rem;background:var(--ground)}}.dashboard header{{margin-bottom:1.6em}}.dashboard header p{{margin:.3em 0;color:var(--soft)}}
 .dashboard h1{{border:0;padding:0;margin:0}}.dashboard>figure svg{{max-width:50rem}}.dashboard>table{{background:var(--paper);border:1px solid var(--line);border-radius:10px}}
-{PARTS}
+{PARTS}.dashboard>table{{border-collapse:separate;border-spacing:0}}.dashboard>table tbody tr:last-child>td{{border-bottom:0}}
 @media (max-width:40rem){{body{{font-size:16px;padding:1.5rem 1rem 3rem}}table{{display:block;overflow-x:auto}}}}
 @media print{{@page{{size:A4;margin:18mm 16mm}}body,body.dashboard{{max-width:none;padding:0;font-size:10.5pt;background:#fff}}h1,h2,h3{{break-after:avoid}}
 table{{display:table}}thead{{display:table-header-group}}tr,figure,img,pre,.card,.grid>*{{break-inside:avoid}}p{{orphans:3;widows:3}}}}}}
 """
+
+
+def dark_charts():
+    """Returns the style of charts on the dark: their colors are made for paper."""
+    rules = ['svg[role=img] [stroke="#FFFFFF"]{stroke:var(--paper)}']
+    for color in house.SERIES:
+        light = f"color-mix(in srgb,#{color} 65%,#fff)"
+        rules += [f'svg[role=img] [{name}="#{color}"]{{{name}:{light}}}' for name in ("fill", "stroke")]
+    return f"@layer djinn{{@media screen and (prefers-color-scheme:dark){{{''.join(rules)}}}}}"
 
 
 def theme_sheet(body):
@@ -218,7 +227,7 @@ def render_page(task):
     title = task.title or cleaner.title.strip() or heading_of(cleaner.body)
     body = cleaner.body
     told = "".join(f' {key}="{html.escape(value)}"' for key, value in body.attributes.items())
-    sheets = [_BASE, _SHEET, *filter(None, [theme_sheet("body")]), *cleaner.sheets]
+    sheets = [_BASE, _SHEET, dark_charts(), *filter(None, [theme_sheet("body")]), *cleaner.sheets]
     foot = f'\n<footer class="foot">{html.escape(house.FOOTER)}</footer>' if house.FOOTER else ""
     return page(task, title, POLICY, sheets, f"<body{told}>\n{logo_of(task)}{write_inside(body)}{foot}\n</body>")
 

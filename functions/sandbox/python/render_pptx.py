@@ -6,7 +6,7 @@ import re
 import house
 import pptx_theme
 from house import text_width
-from markdown import SOURCES, Block, Run, plain
+from markdown import SOURCES, SPEAKER_NOTES, Block, Run, plain
 from pptx_theme import CLOSING, CONTENT, COVER, HEIGHT, SECTION, WIDTH, add_foot, add_rect, prepare, prepare_master
 from render import set_properties, zip_anew
 from tables import column_widths
@@ -32,8 +32,6 @@ _CARD = 104
 _LINE = 1.2
 # Notes up to this width, in Latin letters, stand below their slide, at most two.
 _NOTE_WIDE = 165
-# The beginning of a paragraph or quote with the speaker's notes.
-_NOTES = re.compile(r"^\s*(speaker notes|notes|备注|演讲者备注|演讲备注)\s*[:：]\s*", re.IGNORECASE)
 # The heading of a last slide that only ends the presentation.
 _THANKS = re.compile(r"^(thank you|thanks|questions|q ?& ?a|谢谢|感谢|致谢|提问|问答)", re.IGNORECASE)
 _FIGURES = ("picture", "chart")
@@ -71,7 +69,7 @@ class _Part:
             self.add(block)
 
     def add(self, block):
-        found = _NOTES.match(block.plain()) if block.kind == "text" else None
+        found = SPEAKER_NOTES.match(block.plain()) if block.kind == "text" else None
         if found:
             self.notes.append(block.plain()[found.end():])
         elif block.quote and self.notes and block.kind == "text":
@@ -178,6 +176,7 @@ class _Deck:
         from pptx.util import Pt
 
         self.task, self.Pt, self.footnotes = task, Pt, footnotes
+        self.logo_wide = 0
         self.has_master = bool(house.PPTX) and self.open_master(pptx)
         if not self.has_master:
             self.deck = pptx.Presentation()
@@ -201,9 +200,15 @@ class _Deck:
     def add_logo(self):
         """Adds the logo of the deployment to the layouts."""
         picture = self.task.logo()
-        for layout in self.layouts if picture else ():
-            high = 34
-            wide = high * picture.width / picture.height
+        if picture is None:
+            return
+        high = min(34, 200 * picture.height / picture.width)
+        wide = high * picture.width / picture.height
+        # Titles end before the logo.
+        self.logo_wide = wide + 16
+        title = next(holder for holder in self.layouts[CONTENT].placeholders if holder.placeholder_format.idx == 0)
+        title.width -= int(self.Pt(self.logo_wide))
+        for layout in self.layouts:
             image, rel = layout.part.get_or_add_image_part(io.BytesIO(picture.content))
             box = (int(self.Pt(edge)) for edge in (WIDTH - RIGHT - wide, 34, wide, high))
             layout.shapes._spTree.add_pic(layout.shapes._next_shape_id, "Logo", image.desc, rel, *box)
@@ -228,7 +233,7 @@ class _Deck:
         frame.word_wrap = True
         is_content = layout == CONTENT
         wide = text_width(plain(heading))
-        room = (ROOM_WIDE if is_content else 760) * (1 if is_content else 2.6)
+        room = (ROOM_WIDE - self.logo_wide if is_content else 760) * (1 if is_content else 2.6)
         sizes = (30, 27, 24, 21) if is_content else (48, 42, 36, 30, 26)
         chosen = next((one for one in sizes if wide * one * 0.56 < room), sizes[-1])
         heading = heading if wide < 240 else [Run(plain(heading)[:160] + "…")]

@@ -100,10 +100,10 @@ def faults_of_theme(text, fonts):
     own, word, slides = THEME, {**THEME, "docx": "master.docx"}, {**THEME, "pptx": "master.pptx"}
     for form, file, theme, wanted, others in (
             ("html", "themed.html", own, (ACCENT, FOOTER, "Georgia", 'class="logo"'), ()),
-            ("ppt", "themed.slides.html", own, (ACCENT, FOOTER, "Georgia", "djinn-logo"), ()),
+            ("ppt", "themed.slides.html", own, (ACCENT, FOOTER, "Georgia", "djinn-logo", "djinn-notes"), ()),
             ("docx", "themed.docx", own, (ACCENT, FOOTER, "Georgia", "media/image"), ("1B5E8C",)),
             ("pptx", "themed.pptx", own, (ACCENT, FOOTER, "Georgia", 'name="Logo"'), ("1B5E8C",)),
-            ("html", "signed.themed.html", {"footer": FOOTER}, (FOOTER, "1B5E8C"), ("Calibri",)),
+            ("html", "signed.themed.html", {"footer": FOOTER}, (FOOTER, '[fill="#1B5E8C"]'), ("Calibri",)),
             ("docx", "master.themed.docx", word, (HEADING, "ACME Ltd.", '"Quote"', "w:abstractNum "),
              (AUTHOR, "footnotePr", 'w:type="character" w:customStyle="1" w:styleId="Code"')),
             ("pptx", "master.themed.pptx", slides, ("4F81BD", FOOTER, 'type="sldNum"'),
