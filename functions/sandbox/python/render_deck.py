@@ -47,6 +47,7 @@ section:has(>figure):has(>:is(p,ul,ol)):not(:has(>:is(table,.formula,pre)))>:is(
 section>svg,section>img{{max-height:500px;object-fit:contain}}
 section .formula{{flex:none;min-height:0;margin:1em 0}}section .formula svg{{height:auto;width:auto;min-width:45%;max-height:200px}}
 section h2+:is(ul,ol):last-child{{font-size:32px;margin:auto 0;padding-bottom:1em}}section h2+:is(p,blockquote):last-child,section h2+p:has(+p:last-child)>strong:only-child{{font-size:38px}}
+section .djinn-figure{{font-size:150px;line-height:1.1;color:var(--accent);margin:auto 0 0}}section .djinn-figure>*{{font-size:inherit!important}}section .djinn-figure+p{{font-size:34px;margin:.3em 0 auto;padding-bottom:1em}}
 section blockquote{{font-size:34px;margin:auto 0}}section pre{{font-size:20px;overflow:hidden}}section .notes{{font-size:19px}}}}"""
 _SCRIPT = """(function(){
 var slides=[].slice.call(document.querySelectorAll(".djinn-slide")),at=0,root=document.documentElement;
@@ -87,6 +88,7 @@ def render_deck(task):
     parts = []
     for number, slide in enumerate(slides, 1):
         notes = _take_notes(slide)
+        _mark_figure(slide)
         parts.append(f'<div class="djinn-slide">{write(slide)}{notes}{logo}{foot}'
                      f'<div class="djinn-number">{number} / {len(slides)}</div></div>')
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
@@ -110,6 +112,17 @@ def _take_notes(slide):
              SPEAKER_NOTES.match(part.text())]
     slide.inside = [part for part in slide.inside if part not in notes]
     return f'<aside class="djinn-notes">{"".join(map(write, notes))}</aside>' if notes else ""
+
+
+def _mark_figure(slide):
+    """Marks a paragraph between a heading and a sentence that is nothing but a short figure in bold."""
+    shown = [part for part in slide.inside if isinstance(part, Element)]
+    if [part.name for part in shown] != ["h2", "p", "p"] or "class" in shown[1].attributes:
+        return
+    inside = [part for part in shown[1].inside if not isinstance(part, str) or part.strip()]
+    if len(inside) == 1 and isinstance(inside[0], Element) and inside[0].name in ("strong", "b") and \
+            len(inside[0].text()) <= 12:
+        shown[1].attributes["class"] = "djinn-figure"
 
 
 def _slides(task, body):

@@ -242,7 +242,11 @@ async fn a_deck_has_a_frame_of_ours_around_the_slides_of_a_model() {
     let digest = <sha2::Sha256 as sha2::Digest>::digest(script);
     let named = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, digest);
     assert!(html.contains(&format!("script-src 'sha256-{named}'")), "{named}: {html}");
-    let (_, plain) = render(&sandbox, DECK, "# One\n\ntext\n\n## Two\n\n- item", Vec::new()).await;
+    let text = "# One\n\ntext\n\n## Two\n\n**7 %**\n\nleft\n\nNotes: say";
+    let (_, plain) = render(&sandbox, DECK, text, Vec::new()).await;
     let plain = String::from_utf8(plain.unwrap().content).unwrap();
     assert_eq!(plain.matches("<div class=\"djinn-slide\">").count(), 2, "{plain}");
+    let figure = "<p class=\"djinn-figure\"><strong>7 %</strong></p>";
+    let notes = "</section><aside class=\"djinn-notes\"><p>Notes: say</p></aside>";
+    assert!(plain.contains(figure) && plain.contains(notes), "{plain}");
 }
