@@ -20,7 +20,7 @@ _DARK = ("--ink:#e6ebf0;--soft:#a3b0bd;--accent:#8cc3ea;--second:#f0b266;--line:
          "--ground:#1b242d;--paper:#12181f;--link:#8cc3ea;--up:#4cc38a;--down:#f0808f")
 # Styles of parts of both pages and slides; every rule of the model wins over this layer.
 PARTS = f"""
-.cards{{display:grid;grid-template-columns:repeat(auto-fit,minmax(10rem,1fr));gap:1rem;margin:1.4em 0}}
+.cards{{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:1rem;margin:1.4em 0}}
 .card{{background:var(--paper);border:1px solid var(--line);border-top:4px solid var(--accent);border-radius:10px;padding:1rem 1.2rem;display:flex;flex-direction:column;gap:.25rem}}
 .card span{{color:var(--soft);font-size:.92em}}.card strong{{font-size:2em;line-height:1.15;font-variant-numeric:tabular-nums}}
 .card small{{color:var(--soft)}}.card .up{{color:var(--up)}}.card .down{{color:var(--down)}}
