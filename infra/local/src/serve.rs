@@ -36,7 +36,7 @@ const MAX_BUFFER: usize = 64 * 1024;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves all connections until dropped; open connections then continue. The service limits the wait for
-/// bodies; see [`with_body_timeout`].
+/// bodies; see `with_body_timeout`.
 pub async fn serve<S, B>(listener: TcpListener, service: S, patience: ServeTimeouts)
 where
     S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,

@@ -8,7 +8,7 @@ use super::{none, problems_of};
 const ENDINGS: [&str; 4] = [".rs", ".toml", ".py", ".mjs"];
 
 /// Names that are told not to be given.
-const NOWHERE: [&str; 1] = ["mod.rs"];
+const NOWHERE: [&str; 2] = ["mod.rs", "theme.toml"];
 
 /// A file or directory that is written as a path and is not there.
 ///
