@@ -34,7 +34,8 @@ def _show_result(result, shown_bytes):
     with open(result["file"], encoding="utf-8") as file:
         values = [_read_row(line, kinds) for line in file.read().split("\n") if line]
     shown = choose_shown(values, shown_bytes)
-    notes = result["notes"] + ([_explain_no_rows(result)] if not values and result["has_condition"] else [])
+    is_empty = not values and not result["is_cut"]
+    notes = result["notes"] + ([_explain_no_rows(result)] if is_empty and result["has_condition"] else [])
     return {"question": result["question"], "sql": result["sql"], "columns": columns, "filters": result["filters"],
             "row_count": len(values), "is_cut": result["is_cut"], "shown": len(shown),
             "rows": json.dumps(shown, ensure_ascii=False), "notes": notes, "chart": choose_chart(columns, values),

@@ -1,5 +1,7 @@
 //! Checked queries over databases, and their rows as results.
 
+use std::time::Duration;
+
 use djinn_agents::DescribedColumn;
 use djinn_core::id::FileName;
 use djinn_core::time_zone::TimeZone;
@@ -28,6 +30,8 @@ const MAX_VALUES: usize = 5_000;
 const MAX_VALUE_BYTES: usize = 1024 * 1024;
 /// Maximum time of a query that explains an empty result, in milliseconds.
 const PROBE_TIMEOUT_MS: u32 = 1_500;
+/// Maximum time of all these queries of a call.
+const PROBES_TIMEOUT: Duration = Duration::from_secs(6);
 /// Maximum columns in an error about an unknown one.
 const MAX_LISTED: usize = 40;
 
@@ -65,21 +69,22 @@ impl DatabaseQueries<'_> {
         let count = value.results.iter().filter(|result| result.statement.is_some()).count();
         let Ok(count) = u32::try_from(count.max(1)) else { return Ok(()) };
         let timeout_ms = self.seconds * 1_000 / count;
-        let (mut fetched, mut files) = (Vec::new(), Vec::new());
+        let (mut fetched, mut files, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         for (result, number) in value.results.iter_mut().zip(1..) {
             let Some(statement) = result.statement.take() else { continue };
             let limits = (MAX_ROWS, MAX_BYTES, timeout_ms);
             match self.run_text(&statement, &statement.text, limits).await {
                 Ok(rows) => {
-                    let reason = self.find_reason(&statement, &rows).await;
+                    if rows.rows.is_empty() && !rows.is_cut {
+                        empty.push((fetched.len(), statement.clone()));
+                    }
                     let name = FileName::new(format!("rows-{number}.jsonl"));
                     let name = name.map_err(|_| SandboxError::Unavailable(String::new()))?;
                     files.push(SandboxFile {
                         name: name.clone(),
                         content: rows.rows.join("\n").into_bytes(),
                     });
-                    let fetched_result = to_fetched(number, result, statement, rows, name);
-                    fetched.push(FetchedResult { reason, ..fetched_result });
+                    fetched.push(to_fetched(number, result, statement, rows, name));
                 }
                 Err(error) => result.error = Some(self.explain(&error, &statement).await),
             }
@@ -87,6 +92,7 @@ impl DatabaseQueries<'_> {
         if fetched.is_empty() {
             return Ok(());
         }
+        self.add_reasons(&mut fetched, &empty).await;
         let numbers: Vec<usize> = fetched.iter().map(|result| result.number).collect();
         let work = SandboxWork::ShowRows { results: fetched };
         let job = SandboxJob { work, files, state: Vec::new() };
@@ -142,15 +148,27 @@ impl DatabaseQueries<'_> {
         self.catalog.database().query(connection, &query).await
     }
 
-    /// Finds the condition without which a query has rows, if it has none.
-    async fn find_reason(
+    /// Adds their reasons to empty results, which are given by their places, until the time of a call is over.
+    async fn add_reasons(
         &self,
-        statement: &CheckedStatement,
-        rows: &DatabaseRows,
-    ) -> Option<EmptyReason> {
-        if !rows.rows.is_empty() {
-            return None;
+        fetched: &mut [FetchedResult],
+        empty: &[(usize, CheckedStatement)],
+    ) {
+        let adding = async {
+            for (place, statement) in empty {
+                let reason = self.find_reason(statement).await;
+                if let Some(result) = fetched.get_mut(*place) {
+                    result.reason = reason;
+                }
+            }
+        };
+        if tokio::time::timeout(PROBES_TIMEOUT, adding).await.is_err() {
+            tracing::warn!("the reasons of empty results are not all known in time");
         }
+    }
+
+    /// Finds the condition without which an empty query has rows.
+    async fn find_reason(&self, statement: &CheckedStatement) -> Option<EmptyReason> {
         for probe in &statement.probes {
             let limits = (1, MAX_VALUE_BYTES, PROBE_TIMEOUT_MS);
             let rows = self.run_text(statement, &probe.text, limits).await;
@@ -295,5 +313,128 @@ fn to_fetched(
         is_cut: rows.is_cut,
         columns: rows.columns,
         file,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use djinn_agents::{DatabaseRelation, TableFile};
+    use djinn_core::id::{SessionId, TenantId, UserId};
+    use djinn_runtime::port::database::{
+        Database, DatabaseConnection, DatabasePassword, DatabaseTable,
+    };
+    use djinn_runtime::port::sandbox::DisabledSandbox;
+    use djinn_runtime::port::sandbox::table::DatabaseSource;
+    use djinn_runtime::port::tool::BoxFuture;
+
+    use super::*;
+
+    /// A database without rows, whose queries without a condition take all of their time.
+    struct SlowDatabase {
+        is_cut: bool,
+        probes: Arc<AtomicUsize>,
+    }
+
+    impl Database for SlowDatabase {
+        fn describe<'a>(
+            &'a self,
+            _: &'a DatabaseConnection,
+            _: &'a DatabaseRelation,
+            _: &'a TenantId,
+            _: TimeZone,
+        ) -> BoxFuture<'a, Result<DatabaseTable, DatabaseError>> {
+            Box::pin(async { Err(DatabaseError::Unavailable) })
+        }
+
+        fn query<'a>(
+            &'a self,
+            _: &'a DatabaseConnection,
+            query: &'a DatabaseQuery,
+        ) -> BoxFuture<'a, Result<DatabaseRows, DatabaseError>> {
+            Box::pin(async move {
+                if query.text == "probe" {
+                    self.probes.fetch_add(1, Ordering::Relaxed);
+                    tokio::time::sleep(Duration::from_millis(query.timeout_ms.into())).await;
+                    return Err(DatabaseError::Timeout);
+                }
+                Ok(DatabaseRows { is_cut: self.is_cut, ..DatabaseRows::default() })
+            })
+        }
+    }
+
+    fn table() -> DescribedTable {
+        let file = TableFile {
+            name: "orders".to_owned(),
+            title: None,
+            source: "shop".to_owned(),
+            relation: Some(DatabaseRelation::Query("SELECT 1".to_owned())),
+            sheet: None,
+            sql: None,
+            tenants: Vec::new(),
+            rows: None,
+            columns: Vec::new(),
+            rules: String::new(),
+        };
+        let connection = DatabaseConnection {
+            host: "localhost".to_owned(),
+            port: 5432,
+            database: "shop".to_owned(),
+            user: "djinn".to_owned(),
+            password: DatabasePassword::Iam,
+            ca: None,
+        };
+        let source = DatabaseSource { connection: "shop".to_owned(), keys: Vec::new() };
+        DescribedTable {
+            name: "orders".to_owned(),
+            table: CatalogTable {
+                file: Arc::new(file),
+                sha256: "".into(),
+                connection: Some(Arc::new(connection)),
+            },
+            description: FileTable { database: Some(source), ..FileTable::default() },
+        }
+    }
+
+    /// Runs eight queries without rows, each of three conditions, and returns the number of probes.
+    async fn count_probes(is_cut: bool) -> usize {
+        let probes = Arc::new(AtomicUsize::new(0));
+        let database = SlowDatabase { is_cut, probes: Arc::clone(&probes) };
+        let catalog = TableCatalog::new(Arc::new(database));
+        let user =
+            UserKey { tenant: TenantId::new("acme").unwrap(), user: UserId::new("ann").unwrap() };
+        let job = JobContext::new(&user.session_key(&SessionId::new("s").unwrap()));
+        let probe = ConditionProbe { text: "probe".to_owned(), ..ConditionProbe::default() };
+        let statement = CheckedStatement {
+            connection: "shop".to_owned(),
+            tables: vec!["orders".to_owned()],
+            probes: vec![probe; 3],
+            ..CheckedStatement::default()
+        };
+        let result = SqlResult { statement: Some(statement), ..SqlResult::default() };
+        let mut value = QueryValue { results: vec![result; 8] };
+        let queries = DatabaseQueries {
+            catalog: &catalog,
+            sandbox: &DisabledSandbox(String::new()),
+            job: &job,
+            tables: &[table()],
+            user: &user,
+            time_zone: TimeZone::default(),
+            seconds: 20,
+        };
+        let end = queries.fetch(&mut value, &mut Vec::new()).await;
+        assert_eq!(end, Err(SandboxError::Disabled(String::new())));
+        probes.load(Ordering::Relaxed)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn probes_of_a_call_end_after_six_seconds_and_a_cut_result_has_none() {
+        assert_eq!(count_probes(true).await, 0);
+        let most = usize::try_from(PROBES_TIMEOUT.as_millis() / u128::from(PROBE_TIMEOUT_MS));
+        let probes = count_probes(false).await;
+        // The one that begins when the time is over does not end.
+        assert!((1..=most.unwrap() + 1).contains(&probes), "{probes}");
     }
 }

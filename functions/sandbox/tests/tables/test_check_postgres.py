@@ -133,11 +133,11 @@ class Statements(unittest.TestCase):
             self.assertEqual(self.run_one(sql, tables)["error"]["code"], "two_sources")
         self.assertEqual(self.run_one("COPY orders TO '/tmp/x'", tables)["error"]["code"], "no_query")
 
-    def show(self, kinds, *lines, reason=None):
+    def show(self, kinds, *lines, reason=None, is_cut=False):
         Path("rows.jsonl").write_text("\n".join(lines), "utf-8")
         columns = [column(name, kind) for name, kind in kinds]
         result = {"number": 1, "question": "", "sql": "", "filters": [], "notes": [], "facts": [], "has_condition": True,
-                  "is_cut": False, "columns": columns, "file": "rows.jsonl", "reason": reason}
+                  "is_cut": is_cut, "columns": columns, "file": "rows.jsonl", "reason": reason}
         return show_fetched([result])["results"][0]
 
     def test_rows_have_the_values_of_queries_over_files(self):
@@ -155,6 +155,9 @@ class Statements(unittest.TestCase):
     def test_no_rows_have_a_note(self):
         result = self.show([("n", "integer")])
         self.assertEqual((result["row_count"], result["notes"]), (0, [{"code": "no_rows"}]))
+        # The first row of a result may be too large.
+        result = self.show([("n", "integer")], is_cut=True)
+        self.assertEqual((result["row_count"], result["is_cut"], result["notes"]), (0, True, []))
         reason = {"filter": "\"b\" = 'Nord'", "column": "b", "wanted": ["Nord"], "values": ["East", "North", "West"]}
         [note] = self.show([("n", "integer")], reason=reason)["notes"]
         self.assertEqual((note["filter"], note["column"], note["near"][0]), (reason["filter"], "b", "North"))
