@@ -14,13 +14,17 @@ use djinn_runtime::port::table::{
     ListedColumn, ListedTable, TablePreview, TableUnavailable, Tables,
 };
 use djinn_runtime::port::tool::BoxFuture;
-use futures::future::join_all;
+use futures::{StreamExt as _, stream};
+use tokio::time::{Instant, timeout_at};
 
 use super::{CatalogTable, TableCatalog};
 use crate::database_query::{DatabaseQueries, DescribedTable};
 
 /// Maximum time of a query for first rows, in seconds.
 const MAX_SECONDS: u32 = 8;
+
+/// Maximum tables that are described at the same time.
+const READS_AT_ONCE: usize = 4;
 
 /// The session label of jobs without a run.
 const SESSION: &str = "tables";
@@ -35,13 +39,14 @@ impl Tables for TableCatalog {
     ) -> BoxFuture<'a, Vec<ListedTable>> {
         Box::pin(async move {
             let tables = self.list_tables(user);
+            let deadline = Instant::now() + wait;
             let listed = tables.iter().map(async |table| {
-                let read =
-                    tokio::time::timeout(wait, self.read_for_page(sandbox, user, time_zone, table));
-                let read = read.await.ok().and_then(Result::ok);
+                let read = self.read_for_page(sandbox, user, time_zone, table);
+                let read = timeout_at(deadline, read).await.ok().and_then(Result::ok);
                 list_table(table, read.as_ref().map(|(table, _)| table))
             });
-            join_all(listed).await
+            let listed: Vec<_> = listed.collect();
+            stream::iter(listed).buffered(READS_AT_ONCE).collect().await
         })
     }
 
