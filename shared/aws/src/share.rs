@@ -1,5 +1,7 @@
 //! Shares, with an item for the handle, an item for the session, and an item for the guest.
 
+use std::collections::BTreeSet;
+
 use djinn_core::id::{ShareHandle, TenantId};
 use djinn_runtime::port::share::{MAX_SHARES, SessionShare, ShareResult, Shares};
 use djinn_runtime::port::{SessionKey, StoreError, UserKey};
@@ -68,11 +70,26 @@ impl Shares for AwsStore {
         limit: usize,
     ) -> Result<Vec<SessionShare>, StoreError> {
         let partition = user_partition(&user.tenant, &user.user);
-        let query = Query::with_prefix(partition, &format!("{SHARE}#")).newest_first(limit);
-        let items = self.query_items(query.eventually_consistent()).await?.into_iter();
-        let items = items.map(ShareItem::from_item).collect::<Result<Vec<_>, _>>()?;
-        let current = items.into_iter().filter(|item| self.is_current(item));
-        Ok(current.map(|item| item.into_share(&user.tenant)).collect())
+        let query = Query::with_prefix(partition, &format!("{SHARE}#"));
+        let query = query.newest_first(limit).eventually_consistent();
+        let (mut sessions, mut shares, mut start) = (BTreeSet::new(), Vec::new(), None);
+        loop {
+            // A session has up to this number of shares with the same user.
+            let (items, last) = self.query_page(&query, Some(MAX_SHARES), start.take()).await?;
+            for item in items {
+                let item = ShareItem::from_item(item)?;
+                let session = (item.owner.clone(), item.session.clone());
+                if self.is_current(&item) && sessions.insert(session) {
+                    shares.push(item.into_share(&user.tenant));
+                }
+            }
+            match last {
+                Some(last) if shares.len() < limit => start = Some(last),
+                _ => break,
+            }
+        }
+        shares.truncate(limit);
+        Ok(shares)
     }
 
     async fn end_share(
@@ -83,12 +100,12 @@ impl Shares for AwsStore {
         let list_key = ShareItem::key_in_session(session, handle);
         let item = self.get_item(list_key.clone()).await?.map(ShareItem::from_item).transpose()?;
         let Some(item) = item else { return Ok(false) };
-        // The handle's item is deleted first; after an interruption, the session's item still lists the
-        // handle.
-        self.delete_item(deletion_of(ShareItem::key(&session.tenant, handle))).await?;
+        // The guest's list never has an ended share; after an interruption, the session's item still lists
+        // the handle.
         if let Some(key) = item.key_of_guest(&session.tenant) {
             self.delete_item(deletion_of(key)).await?;
         }
+        self.delete_item(deletion_of(ShareItem::key(&session.tenant, handle))).await?;
         self.delete_item(deletion_of(list_key)).await?;
         Ok(true)
     }

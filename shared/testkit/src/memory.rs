@@ -146,7 +146,7 @@ pub enum OpKind {
     ListSessions,
     /// `Shares::list_shares` reads the shares of a session, ordered by handle.
     ListShares,
-    /// `Shares::list_shares_with` reads the newest shares with a user.
+    /// `Shares::list_shares_with` reads the newest share of each session with a user.
     ListSharesWith,
     /// `Catalog::list_turns` reads a page of a session's runs, active run first.
     ListTurns,

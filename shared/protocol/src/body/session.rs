@@ -13,7 +13,7 @@ pub struct SessionListBody {
     pub user: String,
     /// The sessions of this page.
     pub sessions: Vec<SessionSummaryBody>,
-    /// Sessions of other users, shared with the caller by name: the 50 newest shares, sorted by newest question.
+    /// Sessions of other users, shared with the caller by name: the 50 that were shared last, sorted by newest question.
     /// Only on the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<Vec<SharedSessionBody>>,

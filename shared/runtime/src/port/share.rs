@@ -82,8 +82,8 @@ pub trait Shares {
         session: &SessionKey,
     ) -> impl Future<Output = Result<Vec<SessionShare>, StoreError>> + Send;
 
-    /// Returns the newest shares with this user, newest first, at most `limit`. Leaves out shares with a whole
-    /// tenant. Eventually consistent.
+    /// Returns the newest share with this user of each session, newest first, of at most `limit` sessions. Leaves
+    /// out shares with a whole tenant. Eventually consistent.
     fn list_shares_with(
         &self,
         user: &UserKey,

@@ -1,12 +1,11 @@
 //! Users' permissions in sessions and for runs.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{SessionName, ShareHandle};
 use djinn_core::session::SharedSession;
-use futures::future::try_join_all;
+use futures::{StreamExt as _, stream};
 
 use super::{LoadedRun, request_stop, store_failure};
 use crate::port::catalog::{Catalog, SessionSummary};
@@ -15,8 +14,11 @@ use crate::port::share::{SessionShare, Shares};
 use crate::port::{RunKey, SessionKey, StoreError, UserKey};
 use crate::world::Ports;
 
-/// The maximum number of shares in a guest's list.
-const MAX_LISTED_SHARES: usize = 50;
+/// The maximum number of sessions in a guest's list.
+const MAX_LISTED_SESSIONS: usize = 50;
+
+/// The maximum number of sessions that are read at the same time.
+const READS_AT_ONCE: usize = 10;
 
 /// A user's right in a session; each right includes the earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,25 +133,25 @@ async fn find_shared_session<P: Ports>(
 }
 
 /// Returns the sessions that other users share with this user, newest question first. Leaves out sessions that
-/// are shared with the whole tenant.
+/// are shared with the whole tenant, and those that cannot be read.
 ///
 /// # Errors
-/// Returns [`StoreError`] if the store cannot be read.
+/// Returns [`StoreError`] if the shares cannot be read.
 pub async fn list_shared_sessions<P: Ports>(
     ports: &P,
     user: &UserKey,
 ) -> Result<Vec<(SessionShare, SessionSummary)>, StoreError> {
-    let mut shares = ports.store().list_shares_with(user, MAX_LISTED_SHARES).await?;
-    // Of several shares of a session, the newest counts.
-    let mut seen = BTreeSet::new();
-    shares.retain(|share| {
-        let SessionKey { owner, session, .. } = &share.session;
-        seen.insert((owner.clone(), session.clone()))
-    });
-    let summaries = shares.iter().map(|share| find_shared_session(ports, share));
-    let summaries = try_join_all(summaries).await?;
-    let pairs = shares.into_iter().zip(summaries);
-    let mut sessions: Vec<_> = pairs.filter_map(|(share, found)| Some((share, found?))).collect();
+    let shares = ports.store().list_shares_with(user, MAX_LISTED_SESSIONS).await?;
+    let reads: Vec<_> = shares.iter().map(|share| find_shared_session(ports, share)).collect();
+    let summaries: Vec<_> = stream::iter(reads).buffered(READS_AT_ONCE).collect().await;
+    let mut sessions = Vec::new();
+    for (share, summary) in shares.into_iter().zip(summaries) {
+        match summary {
+            Ok(Some(summary)) => sessions.push((share, summary)),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "a shared session was not read for a list"),
+        }
+    }
     sessions.sort_by_key(|(_, summary)| Reverse(summary.newest_at_ms));
     Ok(sessions)
 }

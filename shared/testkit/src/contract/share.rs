@@ -70,7 +70,7 @@ pub async fn a_share_is_found_by_its_handle_and_by_its_session(store: &impl Stor
     Ok(())
 }
 
-/// A guest's list has the shares with this guest, newest first, until they end.
+/// A guest's list has each session that is shared with this guest once, by its newest share, until its shares end.
 pub async fn a_guest_finds_the_sessions_shared_with_the_guest(store: &impl Store) -> Checked {
     let first = RunFixture::of("s", "r")?;
     let second = RunFixture::of("s2", "r")?;
@@ -86,16 +86,27 @@ pub async fn a_guest_finds_the_sessions_shared_with_the_guest(store: &impl Store
     let mut for_carl = share_of(&first, 4)?;
     for_carl.audience = Audience::User(UserId::new("carl")?);
     let foreign = share_of(&abroad, 5)?;
-    for share in [&old, &new, &for_all, &for_carl, &foreign] {
+    let mut again = share_of(&second, 7)?;
+    again.created_at_ms += 2;
+    let mut last = share_of(&second, 2)?;
+    last.created_at_ms += 3;
+    for share in [&old, &new, &for_all, &for_carl, &foreign, &again, &last] {
         assert_eq!(store.add_share(share).await?, ShareResult::Added);
     }
     let bob = first.clone().by_user("bob")?.user_key();
-    assert_eq!(store.list_shares_with(&bob, 9).await?, [new.clone(), old.clone()]);
-    assert_eq!(store.list_shares_with(&bob, 1).await?, [new]);
+    // Several shares of a session do not hide another session.
+    for limit in [2, 9] {
+        assert_eq!(store.list_shares_with(&bob, limit).await?, [last.clone(), old.clone()]);
+    }
+    assert_eq!(store.list_shares_with(&bob, 1).await?, [last.clone()]);
     let bob_abroad = abroad.by_user("bob")?.user_key();
     assert_eq!(store.list_shares_with(&bob_abroad, 9).await?, [foreign]);
     assert!(store.list_shares_with(&first.user_key(), 9).await?.is_empty());
-    assert!(store.end_share(&second.session_key(), &handle_of(1)?).await?);
+    assert!(store.end_share(&second.session_key(), &last.handle).await?);
+    assert_eq!(store.list_shares_with(&bob, 9).await?, [again.clone(), old.clone()]);
+    for share in [&again, &new] {
+        assert!(store.end_share(&second.session_key(), &share.handle).await?);
+    }
     assert_eq!(store.list_shares_with(&bob, 9).await?, [old]);
     store.delete_session(&first.user_key(), &first.spec.session).await?;
     assert!(store.list_shares_with(&bob, 9).await?.is_empty());

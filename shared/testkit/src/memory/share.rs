@@ -1,5 +1,7 @@
 //! The shares of sessions in memory, by tenant and handle.
 
+use std::collections::BTreeSet;
+
 use djinn_core::id::{ShareHandle, TenantId};
 use djinn_runtime::port::share::{Audience, MAX_SHARES, SessionShare, ShareResult, Shares};
 use djinn_runtime::port::{SessionKey, StoreError, UserKey};
@@ -40,6 +42,11 @@ impl Shares for MemoryStore {
             let mut shares: Vec<_> =
                 shares.filter(|share| share.is_for(user) && share.audience == audience).collect();
             shares.sort_by_key(|share| std::cmp::Reverse((share.created_at_ms, &share.handle)));
+            let mut sessions = BTreeSet::new();
+            shares.retain(|share| {
+                let SessionKey { owner, session, .. } = &share.session;
+                sessions.insert((owner, session))
+            });
             Ok(shares.into_iter().take(limit).cloned().collect())
         })
         .await
