@@ -115,8 +115,8 @@ impl OpenConnection {
         }
     }
 
-    /// Marks the connection after the end of its transaction: true if it can have another one.
-    pub(crate) fn mark_clean(&mut self, is_clean: bool) {
+    /// Records if the last transaction has ended, so that the connection can have another one.
+    pub(crate) fn set_clean(&mut self, is_clean: bool) {
         self.is_clean = is_clean;
     }
 
@@ -127,7 +127,7 @@ impl OpenConnection {
 }
 
 /// Ends a transaction. Returns true if the server has confirmed it.
-pub(crate) async fn end(transaction: Transaction<'_>) -> bool {
+pub(crate) async fn end_transaction(transaction: Transaction<'_>) -> bool {
     let ended = tokio::time::timeout(TRANSACTION_TIMEOUT, transaction.rollback()).await;
     ended.is_ok_and(|ended| ended.is_ok())
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, Transaction};
 
-use crate::connect::{OpenConnection, end};
+use crate::connect::{OpenConnection, end_transaction};
 use crate::failure;
 use crate::kind::kind_of;
 use crate::statement::build_relation;
@@ -63,8 +63,8 @@ pub(crate) async fn describe(
         }
         DatabaseRelation::Query(_) => describe_query(&transaction, relation).await,
     };
-    let is_clean = end(transaction).await;
-    open.mark_clean(is_clean);
+    let is_clean = end_transaction(transaction).await;
+    open.set_clean(is_clean);
     let table = table?;
     if table.columns.is_empty() {
         tracing::warn!("a table of a database does not exist, or cannot be read");

@@ -78,8 +78,8 @@ impl PostgresDatabase {
 
     fn take_kept(&self, connection: &DatabaseConnection) -> Option<OpenConnection> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let (known, open) = kept.take()?;
-        (known == *connection && open.is_usable()).then_some(open)
+        let (kept_connection, open) = kept.take()?;
+        (kept_connection == *connection && open.is_usable()).then_some(open)
     }
 
     fn keep(&self, connection: &DatabaseConnection, open: OpenConnection) {

@@ -9,7 +9,7 @@ use futures::TryStreamExt as _;
 use tokio_postgres::Transaction;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::connect::{OpenConnection, end};
+use crate::connect::{OpenConnection, end_transaction};
 use crate::failure;
 use crate::kind::kind_of;
 use crate::statement::{build_columns, build_rows};
@@ -35,22 +35,23 @@ pub(crate) async fn query(
         tracing::warn!("a database did not stop a query in time");
         Err(DatabaseError::Timeout)
     });
-    // The server still sends the rest of a result that was cut.
-    let is_cut = result.as_ref().is_ok_and(|rows| rows.is_cut);
-    let is_clean = if is_cut {
+    // The server still sends the rest of a result that was not read to its end.
+    let has_rest = result.as_ref().is_ok_and(|(_, has_rest)| *has_rest);
+    let is_clean = if has_rest {
         drop(transaction);
         false
     } else {
-        end(transaction).await
+        end_transaction(transaction).await
     };
-    open.mark_clean(is_clean);
-    result
+    open.set_clean(is_clean);
+    result.map(|(rows, _)| rows)
 }
 
+/// Returns the rows, and true if the server has more of them that were not read.
 async fn read_rows(
     transaction: &Transaction<'_>,
     query: &DatabaseQuery,
-) -> Result<DatabaseRows, DatabaseError> {
+) -> Result<(DatabaseRows, bool), DatabaseError> {
     let columns = build_columns(query);
     let described = transaction.prepare_typed(&columns.text, &PARAMETER_TYPES).await;
     let described = described.map_err(|error| failure::of_statement(&error, columns.prefix))?;
@@ -68,15 +69,20 @@ async fn read_rows(
     let mut stream = pin!(stream);
     let mut room = query.max_bytes;
     while let Some(row) = stream.try_next().await.map_err(failed)? {
+        if result.rows.len() == query.max_rows {
+            // The statement has one row more than the maximum, so the stream ends now.
+            result.is_cut = true;
+            continue;
+        }
         let row: Option<String> = row.try_get(0).map_err(failed)?;
         // A column of JSON may have line breaks between its values.
         let row = row.unwrap_or_default().replace(['\n', '\r'], " ");
-        if result.rows.len() == query.max_rows || row.len() > room {
+        if row.len() > room {
             result.is_cut = true;
-            break;
+            return Ok((result, true));
         }
         room -= row.len();
         result.rows.push(row);
     }
-    Ok(result)
+    Ok((result, false))
 }

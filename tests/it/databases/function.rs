@@ -109,7 +109,8 @@ async fn environment_of_a_tenant_keeps_its_connection_until_it_breaks() {
     // An error of a query does not break the connection.
     let wrong = query("SELECT nothing FROM nowhere", Vec::new());
     let user = UserKey { tenant: TenantId::new("acme").unwrap(), ..wrong.user };
-    let failed = deployment.database.query(&connection, &DatabaseQuery { user, ..wrong }).await;
+    let wrong = DatabaseQuery { user: user.clone(), ..wrong };
+    let failed = deployment.database.query(&connection, &wrong).await;
     assert!(matches!(failed, Err(DatabaseError::Query(_))), "{failed:?}");
     assert_eq!(deployment.find_backend(&connection, "acme").await, first);
     // Neither another tenant nor another user of the database has this connection.
@@ -124,6 +125,11 @@ async fn environment_of_a_tenant_keeps_its_connection_until_it_breaks() {
     admin.batch_execute(&end).await.unwrap();
     let second = deployment.find_backend(&connection, "acme").await;
     assert_ne!(second, first);
+    // Nor does a result that has more rows than the maximum.
+    let many = query("SELECT n FROM generate_series(1, 1000) AS g(n)", Vec::new());
+    let cut = deployment.database.query(&connection, &DatabaseQuery { user, ..many }).await;
+    assert!(cut.unwrap().is_cut);
+    assert_eq!(deployment.find_backend(&connection, "acme").await, second);
     let plain = DatabaseConnection { ca: None, ..connection.clone() };
     assert_ne!(deployment.find_backend(&plain, "acme").await, second);
 }
