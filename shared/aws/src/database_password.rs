@@ -163,4 +163,30 @@ mod tests {
             &X-Amz-Signature=dd0cba843009474347af724090233265628ace491ea17ce3eb3da098b983ad89";
         assert_eq!(token.reveal(), expected);
     }
+
+    /// The parameters and the signature are those of botocore 1.44.8.
+    #[test]
+    fn token_has_the_session_token_of_temporary_credentials() {
+        let at = std::time::UNIX_EPOCH + Duration::from_secs(1_724_709_600);
+        let session_token = Some("IQoJb3+a/b+c==".to_owned());
+        let credentials = Credentials::new("akid", "secret", session_token, None, "test");
+        let token =
+            create_token(&connection(DatabasePassword::Iam), "us-east-1", credentials, at).unwrap();
+        let (place, query) = token.reveal().split_once('?').unwrap();
+        assert_eq!(place, "prod-instance.us-east-1.rds.amazonaws.com:3306/");
+        let mut parameters: Vec<&str> = query.split('&').collect();
+        parameters.sort_unstable();
+        let expected = [
+            "Action=connect",
+            "DBUser=peccy",
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256",
+            "X-Amz-Credential=akid%2F20240826%2Fus-east-1%2Frds-db%2Faws4_request",
+            "X-Amz-Date=20240826T220000Z",
+            "X-Amz-Expires=900",
+            "X-Amz-Security-Token=IQoJb3%2Ba%2Fb%2Bc%3D%3D",
+            "X-Amz-Signature=291b7f12dada3e6ac6aa1b45e4412d978bda560086a16c6c4adf85890de6f255",
+            "X-Amz-SignedHeaders=host",
+        ];
+        assert_eq!(parameters, expected);
+    }
 }
