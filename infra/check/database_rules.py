@@ -89,7 +89,7 @@ def the_functions_own_code_has_no_right_to_networks(template):
         yield f"DatabaseRole denies {json.dumps(denied)}"
 
 
-def nobody_is_let_in(template):
+def template_grants_no_other_caller(template):
     kinds = {resource["Type"] for resource in template["Resources"].values()}
     known = {"AWS::IAM::Policy", "AWS::IAM::Role", "AWS::Lambda::Function", "AWS::Logs::LogGroup"}
     for kind in sorted(kinds - known):
@@ -122,7 +122,7 @@ RULES = {
         ("Action: ec2:*", "Action: ec2:Describe*", "denies"),
         ("function:${Djinn}-database", "function:other", "denies"),
     ],
-    nobody_is_let_in: [
+    template_grants_no_other_caller: [
         ("Outputs:\n", "  Open:\n    Type: AWS::Lambda::Permission\n    Properties:\n      FunctionName: !Ref Database\n"
          "      Action: lambda:InvokeFunction\n      Principal: '*'\n\nOutputs:\n", "AWS::Lambda::Permission"),
     ],

@@ -71,8 +71,11 @@ impl Database for LambdaDatabase {
         tenant: &'a TenantId,
         time_zone: TimeZone,
     ) -> BoxFuture<'a, Result<DatabaseTable, DatabaseError>> {
-        let (relation, tenant) = (relation.clone(), tenant.clone());
-        let work = DatabaseWork::Describe { relation, tenant, time_zone };
+        let work = DatabaseWork::Describe {
+            relation: relation.clone(),
+            tenant: tenant.clone(),
+            time_zone,
+        };
         Box::pin(async move { self.invoke(connection, work).await?.into_table() })
     }
 

@@ -144,8 +144,8 @@ impl HumanRequest {
         self.expires_at_ms?;
         let consent_reasons = [Reason::Untrusted, Reason::Budget, Reason::Clarification];
         let needs_consent = consent_reasons.iter().any(|reason| self.reasons.contains(reason));
-        let is_no_consent = setting == TimeoutAction::Confirm && needs_consent;
-        Some(if is_no_consent { TimeoutAction::Skip } else { setting })
+        let would_consent = setting == TimeoutAction::Confirm && needs_consent;
+        Some(if would_consent { TimeoutAction::Skip } else { setting })
     }
 }
 

@@ -107,9 +107,9 @@ fn read_line<'a>(
     let accepted = format!("a text of one line, of at most {most} characters");
     let Located { value, line } = reader.read_text(section, name, &accepted)?;
     let text = value.trim();
-    let refused = text.chars().find(|letter| letter.is_control() || !is_allowed(*letter));
+    let invalid_letter = text.chars().find(|letter| letter.is_control() || !is_allowed(*letter));
     let path = section.join_path(name);
-    if let Some(letter) = refused {
+    if let Some(letter) = invalid_letter {
         let letter = quote(&letter.to_string());
         reader.refuse(line, format!("`{path}` must be {accepted}, and cannot have {letter}"));
     } else if text.chars().count() > most {

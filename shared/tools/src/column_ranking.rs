@@ -228,7 +228,8 @@ mod tests {
             [table("t", &["amount:open".to_owned(), "b:open".to_owned(), "c:x y z".to_owned()])];
         let tables: Vec<&StoredTable> = tables.iter().collect();
         let scores = score_columns(&tables, "open amounts");
-        let (rare, common) = ((1.0_f32 + 2.5 / 1.5).ln(), (1.0_f32 + 1.5 / 2.5).ln());
+        let rare = (1.0_f32 + 2.5 / 1.5).ln();
+        let common = (1.0_f32 + 1.5 / 2.5).ln();
         let damping = 1.2 * (0.25 + 0.75 * 4.0 / (14.0 / 3.0));
         let once = 2.2 / (1.0 + damping);
         let twice = 2.0 * 2.2 / (2.0 + damping);

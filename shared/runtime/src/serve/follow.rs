@@ -65,7 +65,7 @@ pub(super) async fn follow_run<P: Ports>(
         let has_to_end = out_of_time || follower.client.is_hand_over_requested(now_ms);
         if has_to_end || follower.failures > MAX_FAILURES {
             // A response with an end of its own shows the whole journal until then.
-            if follower.client.is_brief() && !out_of_time && follower.catches_up_to_end().await {
+            if follower.client.is_brief() && !out_of_time && follower.catch_up_to_end().await {
                 continue;
             }
             follower.client.hand_over(now_ms);
@@ -253,8 +253,8 @@ impl<P: Ports> Follower<'_, P> {
         }
     }
 
-    /// Shows the journal once more. Returns true if the run has ended with it.
-    async fn catches_up_to_end(&mut self) -> bool {
+    /// Shows the rest of the journal. Returns true if the run has ended.
+    async fn catch_up_to_end(&mut self) -> bool {
         if let Err(error) = self.catch_up().await {
             tracing::warn!(%error, run_id = %self.serving.key.run, "journal not read to its end");
         }
