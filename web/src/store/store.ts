@@ -115,9 +115,7 @@ class PageStore implements Store {
     if (user === "" || user === before) return;
     const isAlone = config.state === "ready" && config.value.signIn.kind === "none";
     const isAtWork = this.#open?.conversation.turns.at(-1)?.status === "sending" || this.#open?.activeRun != null;
-    // A question at work goes on; everything else is read again, with what this user wrote.
-    const isKept = before === "" && isAtWork;
-    if (!isKept) {
+    if (before !== "") {
       this.#open?.close();
       this.#open = null;
     }
@@ -133,8 +131,10 @@ class PageStore implements Store {
     }
     this.#shelf.use(user, isAlone || this.#signIn.isRemembered);
     for (const [session, question] of questions.toReversed()) pending.save(session, question);
-    if (isKept) this.#cell.set({ draft: this.#drafts.load(this.#draftSession()) });
-    else this.#goTo(route.session);
+    this.#cell.set({ draft: this.#drafts.load(this.#draftSession()) });
+    // A conversation that was read before goes on, unless this user has a question in it that is not sent.
+    const hasUnsent = !isAtWork && route.session !== null && pending.load(route.session) !== null;
+    if (before !== "" || hasUnsent) this.#goTo(route.session);
     if (before !== "" || (draft.text === "" && draft.uploads.length === 0)) return;
     const stored = this.#cell.get().draft;
     const text = stored.text === "" ? draft.text : joinTexts(stored.text, draft.text);
