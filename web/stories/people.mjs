@@ -55,7 +55,8 @@ export const PEOPLE = {
     model.on("How many customers", "There are seven.");
     await page.goto(system.url);
     await ask(page, "How many customers?");
-    const request = card(page, "crm needs a key of yours");
+    // The card before stays until the next look at the run.
+    const request = card(page, "crm needs a key of yours").last();
     const field = request.getByLabel(`Your key CRM for ${origin}`);
     const save = "Store the key and try again";
     await field.waitFor();
@@ -99,8 +100,7 @@ export const PEOPLE = {
     const other = await page.context().newPage();
     await other.goto(page.url());
     await decide(other.locator(`[data-request="${first}"]`), "Allow");
-    // The first tab is too late, and says who was there before.
-    await decide(conversation(page).locator(`[data-request="${first}"]`), "Skip");
+    // The first tab says who decided.
     await conversation(page).getByText("Allowed by you").waitFor();
     await page.getByText("3 requests wait for you", { exact: true }).waitFor();
     await request(page, "three.md").getByRole("textbox", { name: "File name" }).fill("drei.md");

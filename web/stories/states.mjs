@@ -144,7 +144,7 @@ export const STATES = {
     await ended(page);
     const body = { code: "store_unavailable", message: "", detail: "the table", retryable: true };
     await page.route(/\/title$/, (route) => route.fulfill({ status: 503, json: body, headers: { "djinn-request-id": "req_1" } }));
-    await page.getByRole("button", { name: "Actions for Which metal is warm?" }).click();
+    await page.getByRole("button", { name: "Actions for Which metal is warm?" }).first().click();
     await page.getByRole("menuitem", { name: "Rename" }).click();
     await page.getByRole("dialog").getByRole("textbox").fill("Warm metals");
     await page.keyboard.press("Enter");

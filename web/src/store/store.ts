@@ -148,10 +148,10 @@ class PageStore implements Store {
 
   /** Tries again what was rejected without a valid key or token. */
   #retryRejected(): void {
-    const { conversation, conversations } = this.#cell.get();
+    const { conversation, conversations, route } = this.#cell.get();
     if (conversations.error) void this.#list.refresh();
-    if (conversation?.state === "failed") return this.#open?.retry();
-    if (conversation?.state !== "ready") return;
+    // A request that is still on its way has the rejected key or token.
+    if (conversation?.state !== "ready") return void (route.session !== null && this.#goTo(route.session));
     const { following, turns } = conversation.value;
     if (following.state === "failed" || turns.at(-1)?.status === "unsent") this.#open?.retry();
   }
