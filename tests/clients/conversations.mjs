@@ -157,7 +157,7 @@ class Responses extends TextConversation {
 }
 
 /** Joins the pieces of each text that did not become void. */
-function textsOf(events) {
+export function textsOf(events) {
   const texts = new Map();
   for (const event of events) {
     if (event.type === "response.output_text.delta") {

@@ -2,23 +2,11 @@
 
 import assert from "node:assert/strict";
 import OpenAI from "openai";
+import { textsOf } from "./conversations.mjs";
 
 const NOTE = { command: "upload", filename: "note.md", content: "9" };
 
 const connect = (baseURL) => new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });
-
-/** Joins the pieces of each text that did not become void. */
-function textsOf(events) {
-  const texts = new Map();
-  for (const event of events) {
-    if (event.type === "response.output_text.delta") {
-      texts.set(event.output_index, (texts.get(event.output_index) ?? "") + event.delta);
-    } else if (event.type === "response.output_item.done" && event.item.status === "incomplete") {
-      texts.delete(event.output_index);
-    }
-  }
-  return [...texts.entries()].sort(([one], [other]) => one - other).map(([, text]) => text);
-}
 
 async function collect(stream) {
   const events = [];
