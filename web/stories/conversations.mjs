@@ -115,7 +115,13 @@ export const CONVERSATIONS = {
     await conversation(other).getByText("session_busy").waitFor();
     await conversation(other).getByRole("button", { name: "Follow it" }).waitFor();
     const stopOther = conversation(other).getByRole("button", { name: "Stop it and ask" });
+    const isSeen = conversation(other).getByText("The other run is being stopped; then your question is asked.").waitFor();
+    await other.route(/\/stop$/, async (route) => {
+      await isSeen;
+      await route.continue();
+    });
     await stopOther.click();
+    await isSeen;
     await conversation(other).getByText("It is done.").waitFor();
     await conversation(page).getByText("Stopped. Everything written so far is kept.").waitFor();
     await ended(other);
@@ -192,14 +198,16 @@ export const CONVERSATIONS = {
     await ended(page);
   },
 
-  async uploaded_file_goes_with_the_question({ page, model, system }) {
+  async dropped_file_goes_with_the_question({ page, model, system }) {
     model.on("What is in it", "A table of teas.");
     await page.goto(system.url);
-    await page.locator("input[type=file]").setInputFiles({
-      name: "teas.csv",
-      mimeType: "text/csv",
-      buffer: Buffer.from("tea,color\nsencha,green\n"),
+    await box(page).waitFor();
+    const dataTransfer = await page.evaluateHandle(() => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File(["tea,color\nsencha,green\n"], "teas.csv", { type: "text/csv" }));
+      return transfer;
     });
+    await page.dispatchEvent("body", "drop", { dataTransfer });
     // The size replaces the progress when the upload is complete.
     await page.getByText("23 B").waitFor();
     await page.reload();
@@ -350,10 +358,18 @@ export const CONVERSATIONS = {
     await list.getByRole("searchbox").fill("bEE");
     await list.getByText("Beer", { exact: true }).waitFor();
     await list.getByRole("searchbox").fill("nothing like it");
-    await list.getByText("No title or newest question contains this text.").waitFor();
-    // Its newest question is found too, and shown below the title.
-    await list.getByRole("searchbox").fill("rare words");
-    await list.getByText("Rare words about beer").waitFor();
+    await list.getByText("No title or question contains this text.").waitFor();
+    // Its questions are found too, also an older one, and shown below the title.
+    model.on("And wine", "Oenology.");
+    await ask(page, "And wine?");
+    await conversation(page).getByText("Oenology.").waitFor();
+    await ended(page);
+    for (const [text, question] of [["rare words", "Rare words about beer"], ["AND WINE", "And wine?"]]) {
+      await list.getByRole("searchbox").fill("");
+      await list.getByRole("searchbox").fill(text);
+      await list.getByText(question, { exact: true }).waitFor();
+      assert.equal(await list.getByRole("link").count(), 1);
+    }
     await list.getByRole("searchbox").fill("");
     await list.getByRole("button", { name: "Actions for Beer" }).click();
     await page.getByRole("menuitem", { name: "Delete" }).click();
@@ -398,55 +414,6 @@ export const CONVERSATIONS = {
     assert.deepEqual(requests.filter((url) => url.includes("health") || url.includes("evil")), []);
     await frame.getByText("out").click();
     await page.getByText("https://example.org/").first().waitFor();
-  },
-
-  async plan_of_the_demo_model_shows_its_agents_side_by_side({ page, after }) {
-    const system = await System.start({});
-    after(() => system.close());
-    await page.goto(system.url);
-    await page.getByRole("button", { name: /Compare the three regions/ }).click();
-    await page.getByText("238 B").waitFor();
-    await box(page).press("Enter");
-    const panel = page.getByRole("complementary");
-    await panel.getByText("3 at once").waitFor();
-    await conversation(page).getByText("East grew fastest, by 55.9 % from 2021 to 2024.").waitFor();
-    await ended(page);
-    for (const region of ["East", "North", "South"]) await panel.getByText(`${region} grew by`).waitFor();
-    await panel.getByText(/ of 50\.0M tokens/).waitFor();
-    const shown = await panel.innerText();
-    for (const name of ["east.md", "north.md", "south.md", "comparison.md"]) {
-      await conversation(page).getByRole("button", { name }).waitFor();
-    }
-    await page.reload();
-    await panel.getByText("South grew by").waitFor();
-    await ended(page);
-    await panel.getByText(/ of 50\.0M tokens/).waitFor();
-    assert.equal(await panel.innerText(), shown);
-    // A user's requests and decisions are read and closed.
-    await panel.getByRole("tab", { name: "Usage" }).click();
-    await panel.getByRole("button", { name: "Requests and decisions" }).click();
-    const audit = page.getByRole("dialog", { name: "Requests and decisions" });
-    await audit.getByText("Question asked").waitFor();
-    await audit.getByRole("button", { name: "Close" }).click();
-    // The panel has a button of its own where it covers a phone. Everybody is the same user, so nothing is shared.
-    assert.equal(await page.getByRole("button", { name: "Share", exact: true }).count(), 0);
-    await page.setViewportSize({ width: 360, height: 740 });
-    await page.getByRole("button", { name: "Plan, files and sources" }).click();
-    const cover = page.getByRole("dialog", { name: "Plan, files and sources" });
-    await cover.getByRole("button", { name: "Close" }).click();
-    await cover.waitFor({ state: "detached" });
-    // On a phone, a file with a wide table keeps its controls in view, and Back leads to the conversation.
-    const address = page.url();
-    const file = page.getByRole("dialog", { name: "comparison.md" });
-    for (const leave of [() => page.goBack(), () => page.mouse.click(180, 3)]) {
-      await conversation(page).getByRole("button", { name: "comparison.md" }).click();
-      await file.getByRole("table").waitFor();
-      const close = await file.getByRole("button", { name: "Close" }).boundingBox();
-      assert.ok(close.x + close.width <= 348, `Close ends at ${close.x + close.width}`);
-      await leave();
-      await file.waitFor({ state: "detached" });
-      assert.equal(page.url(), address);
-    }
   },
 
   async key_is_asked_for_and_kept_for_the_tab({ page, model, variables, allow, after }) {

@@ -1,11 +1,14 @@
 // A scripted model that speaks OpenAI's stream. Each rule answers one request whose messages contain its text; a gate
 // holds a reply until the story opens it.
 
+import { once } from "node:events";
 import { createServer } from "node:http";
 
 export class ScriptedModel {
   #rules = [];
   #server;
+  /** The replies at work. */
+  #open = new Set();
   /** The bodies of all requests. */
   requests = [];
 
@@ -18,6 +21,11 @@ export class ScriptedModel {
 
   get url() {
     return `http://127.0.0.1:${this.#server.address().port}/v1`;
+  }
+
+  /** Resolves when no reply is at work any more: each has ended, or its reader has gone. */
+  async rest() {
+    while (this.#open.size > 0) await Promise.race(this.#open);
   }
 
   close() {
@@ -38,6 +46,8 @@ export class ScriptedModel {
     for await (const piece of request) body += piece;
     const question = JSON.parse(body);
     this.requests.push(question);
+    const reply = once(response, "close").finally(() => this.#open.delete(reply));
+    this.#open.add(reply);
     const text = JSON.stringify(question.messages.filter((message) => message.role !== "system"));
     const index = this.#rules.findIndex((rule) => text.includes(rule.text));
     if (index < 0) {

@@ -6,6 +6,16 @@ import { Gate } from "./model.mjs";
 import { ask, askMe, box, card, choosePlan, conversation, decide, ended, repeatUntil, stop, WRITE } from "./steps.mjs";
 import { System } from "./system.mjs";
 
+/** Returns a color of the page's styles, as the browser computes it. */
+const colorOf = (page, name) =>
+  page.evaluate((name) => {
+    const element = document.body.appendChild(document.createElement("i"));
+    element.style.color = `var(${name})`;
+    const { color } = getComputedStyle(element);
+    element.remove();
+    return color;
+  }, name);
+
 export const PEOPLE = {
   async question_of_the_model_is_answered_in_words({ page, model, system }) {
     const questions = [{ question: "Which metal?", choices: ["Copper", "Tin"] }, "In which currency?"];
@@ -24,6 +34,14 @@ export const PEOPLE = {
     await currency.fill("In euros");
     // What was chosen and typed is still there after the card was out of sight.
     await page.getByRole("button", { name: "New question" }).click();
+    // Beside it, the list marks what waits, by a colour and a shape of its own.
+    const list = page.getByRole("navigation", { name: "Conversations" });
+    const mark = list.getByRole("link", { name: /^Note the price.*waits for you/ }).locator("[aria-hidden]");
+    const look = await mark.evaluate((element) => {
+      const { backgroundColor, rotate, transform } = getComputedStyle(element);
+      return { backgroundColor, isTurned: rotate !== "none" || transform !== "none" };
+    });
+    assert.deepEqual(look, { backgroundColor: await colorOf(page, "--ask-rule"), isTurned: true });
     await page.goBack();
     assert.deepEqual([await metal.getAttribute("aria-pressed"), await currency.inputValue()], ["true", "In euros"]);
     await decide(request, "Answer");

@@ -1,5 +1,5 @@
 // Takes pictures of the page's states, to look at: `node pictures.mjs FOLDER [NAME]`. Each state is taken light, dark,
-// on a phone and in Chinese.
+// in a low window, on a phone and in Chinese.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -27,6 +27,9 @@ for (const [name, prepare] of Object.entries(STATES)) {
     await prepare({ page, model, system, demo, variables, gate, after: (close) => closings.push(close) });
     await page.mouse.move(0, 0);
     await take(page, "light");
+    await page.setViewportSize({ width: 1280, height: 600 });
+    await take(page, "low");
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.emulateMedia({ colorScheme: "dark" });
     await take(page, "dark");
     await page.emulateMedia({ colorScheme: "light" });

@@ -5,6 +5,7 @@ import { startBrowser } from "./browser.mjs";
 import { ScriptedModel } from "./model.mjs";
 import { ANSWERS } from "./answers.mjs";
 import { ACCESS } from "./access.mjs";
+import { AGENTS } from "./agents.mjs";
 import { PEOPLE } from "./people.mjs";
 import { SAFETY } from "./safety.mjs";
 import { SIGN_IN } from "./sign_in.mjs";
@@ -13,7 +14,7 @@ import { CONVERSATIONS } from "./conversations.mjs";
 import { System } from "./system.mjs";
 import { WHOLE } from "./whole.mjs";
 
-const STORIES = { ...CONVERSATIONS, ...ANSWERS, ...PEOPLE, ...ACCESS, ...SAFETY, ...SIGN_IN, ...WHOLE, ...OPEN_STATES };
+const STORIES = { ...CONVERSATIONS, ...AGENTS, ...ANSWERS, ...PEOPLE, ...ACCESS, ...SAFETY, ...SIGN_IN, ...WHOLE, ...OPEN_STATES };
 
 /** The longest wait of a step, in milliseconds: far above what it takes on two busy cores. */
 const PATIENCE = Number(process.env.STORY_PATIENCE ?? 60_000);

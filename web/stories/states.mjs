@@ -117,6 +117,14 @@ export const STATES = {
     await ended(page);
   },
   line_chart: (given) => askForData(given, "2024年各月销量变化趋势如何？"),
+  async line_chart_with_its_query_and_menu({ page, ...given }) {
+    await STATES.line_chart({ page, ...given });
+    await page.getByText("Query", { exact: true }).click();
+    await page.getByText(/SELECT/).first().waitFor();
+    await page.getByRole("columnheader").first().getByRole("button").click();
+    await page.getByRole("button", { name: "Copy table" }).click();
+    await page.getByRole("menuitem", { name: "As CSV" }).waitFor();
+  },
   pie_chart: (given) => askForData(given, "各地区销售额占比是多少？"),
   bar_chart: (given) => askForData(given, "采购成本最高的前十名商品是什么？"),
   async picture_of_an_answer({ page, model, system }) {
@@ -302,7 +310,7 @@ export const STATES = {
 /** The states with something that no story has open at its end, where each story is checked. */
 const OPEN = [
   "notices", "file_to_approve", "lane", "usage", "plan_editor", "four_requests", "plan_to_approve", "questions", "offline",
-  "read_only", "sharing", "keys", "palette", "viewer",
+  "read_only", "sharing", "keys", "palette", "viewer", "line_chart_with_its_query_and_menu", "pie_chart", "bar_chart",
 ];
 
 export const OPEN_STATES = {

@@ -68,6 +68,14 @@ test("a busy session offers to follow the other run, and to stop it", async () =
   expect(page.all("Follow it")).toHaveLength(1);
   await page.press("Stop it and ask");
   expect(page.calls).toEqual([["stopOther", "r1"]]);
+  const status = (): string | undefined => page.element.querySelector("[role=status]")?.textContent;
+  expect(status()).toBe("");
+  await page.change({ isStopping: true });
+  expect([status(), page.find("Stop it and ask").getAttribute("aria-disabled")]).toEqual([
+    "The other run is being stopped; then your question is asked.",
+    "true",
+  ]);
+  await page.change({ isStopping: false });
   // A guest stops only their own runs.
   await page.change({ isOwner: false });
   expect([page.all("Follow it").length, page.all("Stop it and ask").length]).toEqual([1, 0]);

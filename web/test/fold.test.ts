@@ -14,8 +14,14 @@ const fold = (events: readonly StreamEvent[]): Run => foldEvents(emptyRun("run")
 const usage: Usage = { input_tokens: 3, output_tokens: 2, cached_tokens: 1, took_ms: 5 };
 const events = (frames: readonly Frame[]): StreamEvent[] => frames.map((frame) => frame.event);
 
-/** The state as a viewer sees it after the end: without the progress of calls that have ended. */
-const visible = (run: Run): unknown => ({ ...run, lanes: [...run.lanes.values()].map((lane) => ({ ...lane, resets: [] })) });
+/**
+ * The state as a viewer sees it after the end: without the progress of calls that have ended, and without the unfinished
+ * texts of stopped agents, which no entry repeats.
+ */
+const visible = (run: Run): unknown => ({
+  ...run,
+  lanes: [...run.lanes.values()].map((lane) => ({ ...lane, resets: [], drafts: lane.status === "stopped" ? [] : lane.drafts })),
+});
 
 describe("streams of real runs", () => {
   it.each(STREAMS)("%s leads to the same state, however it is cut", async (name) => {
@@ -217,6 +223,29 @@ it("marks the answer that a reviewer accepted, and keeps the rejected one as wor
   expect(notes[0]).toMatchObject({ round: 1, isAccepted: false, problems: ["No source."] });
   const lane = run.lanes.get("review.1");
   expect([lane?.parent, lane?.step, lane?.call, lane?.agent]).toEqual(["", null, null, "reviewer"]);
+});
+
+it("a stop keeps the unfinished texts of agents, until their complete messages come", () => {
+  const piece = (path: string): StreamEvent => ({
+    kind: "preview",
+    preview: { path, message: "t1", attempt: 1, kind: "text", offset: 0, text: "So much", at_ms: 1 },
+  });
+  const usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, took_ms: 0 };
+  const spent = { steps: 0, model_calls: 0, tool_calls: 0, usage };
+  const end = { status: "stopped", text: "", files: [], failure: { code: "stopped", detail: "" }, spent };
+  const stopped = fold([
+    entry("", "start", { type: "run.started", session: "s", request: "r", question: "?", mode: "react" }),
+    ...["s1.1", "s2.1"].map((child) => entry("", `${child}.start`, { type: "child.started", child, description: child })),
+    piece("s1.1"),
+    piece("s2.1"),
+    entry("", "s1.1.end", { type: "child.ended", child: "s1.1", ...end }),
+    entry("", "end", { type: "run.ended", answer: "", took_ms: 1, ...end }),
+  ]);
+  const texts = (run: Run) => ["s1.1", "s2.1"].map((path) => run.lanes.get(path)?.drafts.map((draft) => [draft.text, draft.isComplete]));
+  expect(texts(stopped)).toEqual([[["So much", true]], [["So much", true]]]);
+  const message = { message: "t1", text: "So much and more", truncated: true, usage };
+  const later = foldEvents(stopped, [entry("s1.1", "t1", { type: "message.completed", ...message })]);
+  expect(texts(later)).toEqual([[], [["So much", true]]]);
 });
 
 it("after a handoff, the pieces of unfinished messages in all lanes are sent anew", () => {

@@ -101,6 +101,12 @@ test.each(HOSTILE)("%s take no time that grows with the square of the text", (_n
   expect(slowest).toBeLessThan(5_000);
 });
 
+test("hostile lines that follow each other are one block", () => {
+  const row = `|${"a|".repeat(20_000)}`;
+  const blocks = new MarkdownReader().read(`Before\n\n${row}\n${row}\n${row}\n\nafter`, true);
+  expect(blocks.filter(({ isPlain }) => isPlain).map(({ raw }) => raw)).toEqual([`${row}\n`.repeat(3)]);
+});
+
 test("HTML is a token of its own, never an element", () => {
   expect(typesIn(tokensOf("<script>alert(1)</script>\n\na <b onclick=x>b</b>"))).toContain("html");
 });

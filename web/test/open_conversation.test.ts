@@ -397,9 +397,9 @@ test("a question in a busy session is the user's to decide, and is asked again a
   for (let click = 0; click < 2; click += 1) void stopOther(story.routes, story.browser, story.open, "id1");
   await story.pass(500);
   await story.pass(500);
-  expect([statuses(story), asked(story)]).toEqual([["unsent"], ["id1"]]);
+  expect([statuses(story), asked(story), story.state.isStopping]).toEqual([["unsent"], ["id1"], true]);
   story.answer("/runs/run_9", { ended_at_ms: 1 });
   await story.pass(500);
-  expect(story.requests.filter((path) => path === "/runs/run_9/stop")).toHaveLength(2);
-  expect([statuses(story), asked(story)]).toEqual([["running"], ["id1", "id1"]]);
+  expect(story.requests.filter((path) => path === "/runs/run_9/stop")).toHaveLength(1);
+  expect([statuses(story), asked(story), story.state.isStopping]).toEqual([["running"], ["id1", "id1"], false]);
 });

@@ -3,6 +3,7 @@
 
 import { expect, test } from "vitest";
 import { EMPTY_TURN, emptyConversation } from "../src/store/turns";
+import { Panel } from "../src/view/panel/Panel";
 import { turnOfPanel } from "../src/view/panel/turn";
 import { endOfFileLinks } from "../src/view/share/ShareDialog";
 import { End } from "../src/view/talk/End";
@@ -22,6 +23,23 @@ test.each([
   ["only a failed question", [failed], "failed"],
 ])("after %s the panel shows the work that there is", (_, turns, expected) => {
   expect(turnOfPanel({ ...emptyConversation("s1"), turns })?.key).toBe(expected);
+});
+
+test("the number of sources does not fall when the answer cites some of them", async () => {
+  const page = new TestPage();
+  const found = ["a", "b", "c"].map((name) => ({ title: name, url: `https://${name}.test/`, excerpt: "", query: "q" }));
+  const turn = turnWith({ ...runOf([start]), sources: new Map(found.map((source) => [source.url, source])) });
+  const cited = { ...turn, citations: [{ n: 1, title: "b", url: "https://b.test/" }] };
+  const view = { tab: "sources" as const, lane: null, source: null };
+  for (const shown of [turn, cited]) {
+    const conversation = { ...emptyConversation("s1"), turns: [shown] };
+    await page.show(
+      <Panel conversation={conversation} turn={shown} view={view} onView={() => undefined} onEditPlan={() => undefined} />,
+    );
+    expect(page.find("Sources 3").getAttribute("aria-selected")).toBe("true");
+    expect(page.element.querySelectorAll("li").length).toBe(3);
+  }
+  await page.close();
 });
 
 test("a failed question is asked again from the box, which keeps what was typed", async () => {

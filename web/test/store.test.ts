@@ -26,6 +26,8 @@ class Device {
   readonly tabs: Tab[] = [];
   /** The conversations of the server. */
   sessions: string[] = ["first"];
+  /** The questions of the server, newest first, of which a page has one. */
+  questions: readonly { readonly session: string; readonly title: string }[] = [];
   /** No request reaches the server. */
   isAway = false;
   /** The ids of the questions that reached the server. */
@@ -49,6 +51,8 @@ class Tab {
   readonly requests: string[] = [];
   timers: { at: number; action: () => void }[] = [];
   time = 1_000_000;
+  /** The requests for what others share. */
+  sharedReads = 0;
   isHidden = false;
   onValue: (name: string, value: string) => void = () => undefined;
   onNetwork: () => void = () => undefined;
@@ -114,10 +118,18 @@ class Tab {
     });
   }
 
+  /** A page of the reader's questions. */
+  #questions(cursor: string | null): Response {
+    const { questions } = this.#device;
+    const at = Number(cursor ?? 0);
+    return Response.json({ runs: questions.slice(at, at + 1), next: at + 1 < questions.length ? String(at + 1) : null });
+  }
+
   #answer(path: string): Response {
     this.requests.push(path.split("?")[0] ?? "");
     if (path === "/web/config") return Response.json({ sign_in: this.#device.signIn, language: "en", version: "", max_body_bytes: 1 });
     if (path.startsWith("/modes")) return Response.json({ modes: [] });
+    if (path.startsWith("/runs?limit")) return this.#questions(new URLSearchParams(path.split("?")[1]).get("cursor"));
     if (path.startsWith("/runs")) return Response.json({ runs: [] });
     if (path.startsWith("/sessions/")) return Response.json({ session: "first", title: "first", turns: [], next: null, files: [] });
     const session = (name: string, index: number) => ({
@@ -128,7 +140,10 @@ class Tab {
       last_active_at_ms: index,
     });
     const shared = [{ ...session("shr_1", 0), title: "Metals", owner: "carl", write: true }];
-    return Response.json({ user: this.user, sessions: this.#device.sessions.map(session), shared, next: null });
+    const body = { user: this.user, sessions: this.#device.sessions.map(session), next: null };
+    if (path.includes("shared=false")) return Response.json(body);
+    this.sharedReads += 1;
+    return Response.json({ ...body, shared });
   }
 
   async pass(ms: number): Promise<void> {
@@ -197,6 +212,10 @@ test("a list that stays open hears of other conversations every 30 seconds while
   await tab.pass(30_000);
   expect(tab.titles).toEqual(["from the phone", "first"]);
   expect(tab.requests.slice(count)).toEqual(["/sessions", "/runs", "/runs"]);
+  // What others share stays in the list, and is read less often.
+  expect([tab.store.getState().conversations.items.at(-1)?.title, tab.sharedReads]).toEqual(["Metals", 1]);
+  for (let look = 0; look < 9; look += 1) await tab.pass(30_000);
+  expect(tab.sharedReads).toBe(2);
 });
 
 test("a question that was asked offline is in the list after its conversation was left, and is sent with the network", async () => {
@@ -282,17 +301,30 @@ test("a key is kept on the device only if its user says so, and a page behind `i
   expect(other.store.getState().signIn).toEqual({ state: "unsupported", kind: "iam" });
 });
 
-test("the list has what others share, and a search finds words of the newest question", async () => {
+test("the list has what others share, and a search finds titles and the beginnings of questions", async () => {
   const device = new Device();
   device.sessions = ["gold", "tin"];
+  device.questions = [
+    { session: "tin", title: "And lead?" },
+    { session: "gold", title: "How heavy is it?" },
+    { session: "deleted", title: "How heavy is lead?" },
+  ];
   const { store } = device.open("anna");
   await settled();
   const found = (): readonly string[] => store.getState().conversations.items.map(({ session }) => session);
   expect(found()).toEqual(["gold", "tin", "shr_1"]);
   expect(store.getState().conversations.items.at(-1)).toMatchObject({ title: "Metals", owner: "carl" });
-  for (const [words, sessions] of [["about tin", ["tin"]], ["METALS", ["shr_1"]], ["zinc", []]] as const) {
+  for (const [words, sessions, question] of [
+    ["about tin", ["tin"], "about tin?"],
+    ["METALS", ["shr_1"], null],
+    ["zinc", [], undefined],
+    ["heavy", ["gold"], "How heavy is it?"],
+    ["lead", ["tin"], "And lead?"],
+  ] as const) {
     store.actions.search(words);
+    await settled();
     expect(found()).toEqual(sessions);
+    expect(store.getState().conversations.items[0]?.foundQuestion).toBe(question);
   }
 });
 

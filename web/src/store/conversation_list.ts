@@ -1,5 +1,6 @@
 // The list of conversations: pages of sessions, marked by their active runs.
 
+import type { RunListBody } from "../wire/contract";
 import { errorOf } from "../wire/error";
 import type { Routes } from "../wire/routes";
 import type { Shelf } from "./browser";
@@ -10,6 +11,9 @@ import type { ConversationList, ConversationSummary } from "./types";
 const PAGE = 50;
 /** A search reads at most so many pages of titles. */
 const MAX_SEARCH_PAGES = 20;
+/** It also reads at most so many pages of questions, each with so many. */
+const MAX_QUESTION_PAGES = 10;
+const QUESTION_PAGE = 100;
 
 export const EMPTY_LIST: ConversationList = { user: "", items: [], hasMore: false, isLoading: true, error: null, search: "" };
 
@@ -28,6 +32,9 @@ export class Conversations {
 
   /** The marks since the refresh began, for the same reason. */
   readonly #marked = new Map<string, ConversationSummary["mark"]>();
+
+  /** The beginnings of the reader's questions by conversation, newest first, from the last search. */
+  #questions: ReadonlyMap<string, readonly string[]> = new Map();
 
   readonly #pending: Pending;
 
@@ -48,6 +55,7 @@ export class Conversations {
     this.#shared = [];
     this.#cursor = null;
     this.#marks = new Map();
+    this.#questions = new Map();
     this.#cell.set({ conversations: EMPTY_LIST });
   }
 
@@ -55,24 +63,27 @@ export class Conversations {
   async refresh(): Promise<void> {
     this.#show({ isLoading: true });
     try {
-      if ((await this.#read(false)) && this.#cell.get().conversations.search !== "") await this.#readAllTitles();
+      if ((await this.#read(false, true)) && this.#cell.get().conversations.search !== "") await this.#readAllTitles();
     } catch (error) {
       this.#show({ isLoading: false, error: errorOf(error) });
     }
   }
 
-  /** Reads the same beside what the list shows: older pages stay, and an error says nothing. */
-  async update(): Promise<void> {
-    await this.#read(true).catch(() => undefined);
+  /**
+   * Reads the same beside what the list shows: older pages stay, and an error says nothing. What others share costs the
+   * server a read for each conversation, so it is read only on demand.
+   */
+  async update(readsShared: boolean): Promise<void> {
+    await this.#read(true, readsShared).catch(() => undefined);
   }
 
   /** Returns false if a later reading has begun. */
-  async #read(keepsOlder: boolean): Promise<boolean> {
+  async #read(keepsOlder: boolean, readsShared: boolean): Promise<boolean> {
     const round = ++this.#round;
     this.#touched.clear();
     this.#marked.clear();
     const [page, running, paused] = await Promise.all([
-      this.#routes.sessions(null, PAGE),
+      this.#routes.sessions(null, PAGE, readsShared),
       this.#routes.runs("running", 100),
       this.#routes.runs("paused", 100),
     ]).catch((error: unknown) => {
@@ -89,8 +100,11 @@ export class Conversations {
     const oldest = page.next == null ? 0 : (listed.at(-1)?.lastActiveAtMs ?? 0);
     const older = this.#all.filter((item) => keepsOlder && !known.has(item.session) && item.lastActiveAtMs < oldest);
     this.#all = [...this.#all.filter((item) => this.#touched.has(item.session)), ...listed, ...older];
-    const shared = (page.shared ?? []).map((body) => ({ ...summaryOf(body), owner: body.owner }));
-    this.#shared = shared.map((item) => this.#shared.find((other) => this.#isTouched(item, other)) ?? item);
+    if (page.shared) {
+      const shared = page.shared.map((body) => ({ ...summaryOf(body), owner: body.owner }));
+      this.#shared = shared.map((item) => this.#shared.find((other) => this.#isTouched(item, other)) ?? item);
+    }
+    if (page.user !== this.#cell.get().conversations.user) this.#questions = new Map();
     if (older.length === 0) this.#cursor = page.next ?? null;
     this.#show({ user: page.user, isLoading: false, error: null });
     this.#onRead();
@@ -115,8 +129,28 @@ export class Conversations {
   }
 
   async search(text: string): Promise<void> {
+    const isNew = this.#cell.get().conversations.search === "";
     this.#show({ search: text });
-    if (text !== "") await this.#readAllTitles();
+    if (text !== "") await Promise.all([this.#readAllTitles(), isNew ? this.#readQuestions() : undefined]);
+  }
+
+  /** Reads the beginnings of the newest questions from the server's list of runs. */
+  async #readQuestions(): Promise<void> {
+    const questions = new Map<string, string[]>();
+    let cursor: string | null = null;
+    try {
+      for (let page = 0; page < MAX_QUESTION_PAGES; page += 1) {
+        const body: RunListBody = await this.#routes.runs(null, QUESTION_PAGE, cursor);
+        if (this.#cell.get().conversations.search === "") return;
+        for (const { session, title } of body.runs) questions.set(session, [...(questions.get(session) ?? []), title]);
+        this.#questions = questions;
+        this.#show({});
+        cursor = body.next ?? null;
+        if (cursor === null) return;
+      }
+    } catch (error) {
+      this.#show({ error: errorOf(error) });
+    }
   }
 
   async #readAllTitles(): Promise<void> {
@@ -136,7 +170,7 @@ export class Conversations {
     if (shared) this.#shared = [{ ...shared, ...change }, ...this.#shared.filter((item) => !isIt(item))];
     else {
       const known = this.#all.find(isIt);
-      const item = known ?? { session, title, startedAtMs: atMs, owner: null, mark: null };
+      const item = known ?? { session, title, foundQuestion: null, startedAtMs: atMs, owner: null, mark: null };
       this.#all = [{ ...item, ...change }, ...this.#all.filter((item) => !isIt(item))];
     }
     this.#show({});
@@ -186,7 +220,7 @@ export class Conversations {
         if (!question) return [];
         const { atMs, body } = question;
         const title = (body.question ?? "").slice(0, 100);
-        const item = { session, title, newestQuestion: title, owner: null, mark: "unsent" as const };
+        const item = { session, title, newestQuestion: title, foundQuestion: null, owner: null, mark: "unsent" as const };
         return [[session, { ...item, startedAtMs: atMs, lastActiveAtMs: atMs }]];
       }),
     );
@@ -201,8 +235,13 @@ export class Conversations {
       const all = [...this.#all, ...this.#shared];
       const known = new Set(all.map((item) => item.session));
       const items = [...[...unsent.values()].filter((item) => !known.has(item.session)), ...all]
-        .filter(({ title, newestQuestion }) => has(title) || has(newestQuestion))
-        .map((item) => ({ ...item, mark: unsent.get(item.session)?.mark ?? this.#marks.get(item.session) ?? null }));
+        .map((item) => ({ ...item, mark: unsent.get(item.session)?.mark ?? this.#marks.get(item.session) ?? null }))
+        .flatMap((item) => {
+          if (has(item.title)) return [item];
+          const questions = [item.newestQuestion, ...(this.#questions.get(item.session) ?? [])];
+          const foundQuestion = questions.find(has);
+          return foundQuestion === undefined ? [] : [{ ...item, foundQuestion }];
+        });
       return { conversations: { ...next, items, hasMore: this.#cursor !== null } };
     });
   }
@@ -219,6 +258,7 @@ function summaryOf(body: {
     session: body.session,
     title: body.title,
     newestQuestion: body.newest_question,
+    foundQuestion: null,
     owner: null,
     startedAtMs: body.started_at_ms,
     lastActiveAtMs: body.last_active_at_ms,

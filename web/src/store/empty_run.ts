@@ -1,6 +1,6 @@
-// Runs, lanes and messages before their first event.
+// Runs, lanes and messages before their first event, and unfinished ones after their last.
 
-import type { Preview, Usage } from "../wire/contract";
+import type { Preview, RunStatus, Usage } from "../wire/contract";
 import type { Lane, MessageRow, Path, Run } from "./types";
 
 const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, took_ms: 0 };
@@ -80,3 +80,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   if (a.micro_usd === undefined && b.micro_usd === undefined) return sum;
   return { ...sum, micro_usd: (a.micro_usd ?? 0) + (b.micro_usd ?? 0) };
 }
+
+/** Returns what is left of the unfinished texts of an agent at its end: a stop keeps them as far as they came. */
+export const textsAfter = (status: RunStatus, drafts: readonly MessageRow[]): readonly MessageRow[] =>
+  status === "stopped" ? drafts.map((draft) => ({ ...draft, isComplete: true, isTruncated: true })) : [];

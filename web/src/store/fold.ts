@@ -1,7 +1,7 @@
 // The state of a run, folded from its events. Repeated, late and missing pieces lead to the same state.
 
 import type { Entry, EntryOf, Preview, Progress, SessionFile, StreamEvent } from "../wire/contract";
-import { addUsage, newDraft, newLane } from "./empty_run";
+import { addUsage, newDraft, newLane, textsAfter } from "./empty_run";
 import { childOrigin, parentPath } from "./paths";
 import { writePiece } from "./pieces";
 import type { CallRow, Lane, MessageRow, NoteRow, Path, RequestState, Row, Run, Source } from "./types";
@@ -290,13 +290,13 @@ class Fold {
 
   #childEnded(entry: EntryOf<"child.ended">): void {
     this.#addFiles(entry.files);
-    this.#lane(entry.child, entry.at_ms, () => ({
+    this.#lane(entry.child, entry.at_ms, (lane) => ({
       status: entry.status,
       endedAtMs: entry.at_ms,
       text: entry.text,
       failure: entry.failure ?? null,
       spent: entry.spent,
-      drafts: [],
+      drafts: textsAfter(entry.status, lane.drafts),
       delayedUntilMs: null,
     }));
     const isBelow = (path: Path) => path === entry.child || path.startsWith(`${entry.child}.`);
@@ -311,7 +311,7 @@ class Fold {
       this.#lane(lane.path, entry.at_ms, () => ({
         status: entry.status,
         endedAtMs: entry.at_ms,
-        drafts: [],
+        drafts: isRoot ? [] : textsAfter(entry.status, lane.drafts),
         delayedUntilMs: null,
         ...(isRoot ? { spent: entry.spent, failure: entry.failure ?? null } : {}),
       }));

@@ -6,18 +6,22 @@ import type { StateCell } from "./state";
 
 /** The time between two looks, in milliseconds. */
 const PAUSE = 30_000;
+/** The same for the conversations that others share. */
+const SHARED_PAUSE = 300_000;
 
 export class ListWatch {
   readonly #browser: Browser;
   readonly #cell: StateCell;
   readonly #list: Conversations;
   #lookedAtMs: number;
+  #lookedAtSharedMs: number;
 
   constructor(browser: Browser, cell: StateCell, list: Conversations) {
     this.#browser = browser;
     this.#cell = cell;
     this.#list = list;
     this.#lookedAtMs = browser.now();
+    this.#lookedAtSharedMs = browser.now();
     this.#plan();
   }
 
@@ -36,6 +40,8 @@ export class ListWatch {
     if (signIn.state !== "signed_in" || this.#browser.isHidden() || isBusy) return;
     if (this.#browser.now() - this.#lookedAtMs < PAUSE) return;
     this.#lookedAtMs = this.#browser.now();
-    void this.#list.update();
+    const readsShared = this.#browser.now() - this.#lookedAtSharedMs >= SHARED_PAUSE;
+    if (readsShared) this.#lookedAtSharedMs = this.#browser.now();
+    void this.#list.update(readsShared);
   }
 }

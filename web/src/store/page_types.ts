@@ -12,6 +12,8 @@ export interface ConversationSummary {
   readonly title: string;
   /** The beginning of the newest question; may be empty. */
   readonly newestQuestion: string;
+  /** The question that a search found, unless it found the title. */
+  readonly foundQuestion: string | null;
   /** The user who shares the conversation with the reader; null for the reader's own. */
   readonly owner: string | null;
   readonly startedAtMs: number;
@@ -28,7 +30,7 @@ export interface ConversationList {
   readonly hasMore: boolean;
   readonly isLoading: boolean;
   readonly error: ErrorInfo | null;
-  /** The search text; `items` contains those whose title or newest question has it. */
+  /** The search text; `items` contains those whose title, or the beginning of a question, has it. */
   readonly search: string;
 }
 

@@ -103,11 +103,16 @@ export async function stopOther(routes: Routes, browser: Browser, open: OpenConv
   const isWanted = (): boolean =>
     !open.isClosed && open.conversation.turns.some((turn) => turn.key === key && turn.status === "unsent");
   const run = open.conversation.turns.find((turn) => turn.key === key)?.error?.run ?? null;
-  if (run === null) return;
-  await routes.stop(run);
-  for (let look = 0; look < MAX_STOP_LOOKS && isWanted(); look += 1) {
-    if ((await routes.run(run)).ended_at_ms != null) break;
-    await new Promise<void>((resolve) => void browser.after(STOP_PAUSE, resolve));
+  if (run === null || open.conversation.isStopping) return;
+  open.update({ isStopping: true });
+  try {
+    await routes.stop(run);
+    for (let look = 0; look < MAX_STOP_LOOKS && isWanted(); look += 1) {
+      if ((await routes.run(run)).ended_at_ms != null) break;
+      await new Promise<void>((resolve) => void browser.after(STOP_PAUSE, resolve));
+    }
+  } finally {
+    if (isWanted()) open.update({ isStopping: false });
   }
   if (isWanted()) open.resend(key);
 }

@@ -48,8 +48,9 @@ export class Routes {
     return this.server.json("GET", "/modes");
   }
 
-  sessions(cursor: string | null, limit: number): Promise<SessionListBody> {
-    return this.server.json("GET", `/sessions${query({ limit, cursor })}`);
+  /** Lists sessions: on the first page also those that others share, unless `shared` is false. */
+  sessions(cursor: string | null, limit: number, shared = true): Promise<SessionListBody> {
+    return this.server.json("GET", `/sessions${query({ limit, cursor, shared: shared ? null : "false" })}`);
   }
 
   session(session: string, cursor: string | null, limit: number): Promise<SessionBody> {
@@ -72,8 +73,8 @@ export class Routes {
     await this.server.send("DELETE", `/sessions/${encode(session)}/share/${encode(handle)}`);
   }
 
-  runs(status: RunStatus, limit: number): Promise<RunListBody> {
-    return this.server.json("GET", `/runs${query({ status, limit })}`);
+  runs(status: RunStatus | null, limit: number, cursor: string | null = null): Promise<RunListBody> {
+    return this.server.json("GET", `/runs${query({ status, limit, cursor })}`);
   }
 
   run(run: string): Promise<RunBody> {

@@ -58,7 +58,7 @@ export function isHostileParagraph(text: string): boolean {
   return text.length > LONGEST_LINE || (text.length > MOST_MARKS && countMarks(text, MOST_MARKS) > MOST_MARKS);
 }
 
-/** A part of a text: Markdown, or one hostile line. */
+/** A part of a text: Markdown, or hostile lines. */
 export interface Part {
   readonly text: string;
   readonly isPlain: boolean;
@@ -74,7 +74,8 @@ export function splitHostile(text: string): Part[] {
     const next = end < 0 ? text.length : end + 1;
     if (isHostileLine(text.slice(at, end < 0 ? text.length : end))) {
       if (at > begin) parts.push({ text: text.slice(begin, at), isPlain: false });
-      parts.push({ text: text.slice(at, next), isPlain: true });
+      const before = at > begin ? undefined : parts.pop();
+      parts.push({ text: (before?.text ?? "") + text.slice(at, next), isPlain: true });
       begin = next;
     }
     at = next;

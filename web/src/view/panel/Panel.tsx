@@ -11,7 +11,7 @@ import { LaneView } from "../talk/LaneView";
 import { runOf } from "../talk/rows";
 import { Cost } from "./Cost";
 import styles from "./panel.module.css";
-import { Sources } from "./Sources";
+import { otherSources, Sources } from "./Sources";
 import { Usage } from "./Usage";
 
 export type PanelTab = "plan" | "files" | "sources" | "usage";
@@ -54,7 +54,7 @@ export function Panel({ conversation, turn, view, onView, onEditPlan, onClose }:
   const sources = citing?.detail?.sources ?? NO_SOURCES;
   const steps = run?.plan?.steps ?? [];
   const done = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
-  const sourceCount = citations.length > 0 ? citations.length : sources.size;
+  const sourceCount = citations.length + otherSources(citations, sources).length;
   const tab = view.tab ?? (steps.length > 0 || !run ? "plan" : sourceCount > 0 ? "sources" : "files");
   const openLane = (path: string): void => {
     const id = laneRun?.id ?? run?.id;

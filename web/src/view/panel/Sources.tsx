@@ -12,6 +12,13 @@ interface SourcesProps {
   readonly chosen: number | null;
 }
 
+/** The pages that were found and are not cited. */
+export function otherSources(citations: readonly Citation[], sources: ReadonlyMap<string, Source>): readonly Source[] {
+  const cited = new Set(citations.map((citation) => citation.url));
+  const found = new Map([...sources.values()].map((source) => [citedAddress(source.url), source]));
+  return [...found].filter(([address]) => !cited.has(address)).map(([, source]) => source);
+}
+
 export function Sources({ citations, sources, chosen }: SourcesProps): ReactNode {
   const words = useWords();
   const list = useRef<HTMLDivElement>(null);
@@ -19,9 +26,8 @@ export function Sources({ citations, sources, chosen }: SourcesProps): ReactNode
     if (chosen !== null) list.current?.querySelector(`[data-source="${chosen}"]`)?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
   if (citations.length === 0 && sources.size === 0) return <p className={styles.none}>{words.sources.none}</p>;
-  const cited = new Set(citations.map((citation) => citation.url));
   const found = new Map([...sources.values()].map((source) => [citedAddress(source.url), source]));
-  const others = [...found].filter(([address]) => !cited.has(address)).map(([, source]) => source);
+  const others = otherSources(citations, sources);
   return (
     <div ref={list}>
       {citations.length > 0 ? (

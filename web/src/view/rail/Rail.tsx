@@ -134,8 +134,6 @@ const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, 
   const words = useWords();
   const language = useLanguage();
   const { rail } = words;
-  const search = usePage((state) => state.conversations.search.trim().toLocaleLowerCase());
-  const isFoundByQuestion = search !== "" && !item.title.toLocaleLowerCase().includes(search);
   const marks = {
     running: { style: styles.running, name: rail.markRunning },
     waiting: { style: styles.waiting, name: rail.markWaiting },
@@ -162,7 +160,7 @@ const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, 
             {words.rail.by} <bdi>{item.owner}</bdi>
           </span>
         )}
-        {isFoundByQuestion ? <bdi className={styles.detail}>{item.newestQuestion}</bdi> : null}
+        {item.foundQuestion === null ? null : <bdi className={styles.detail}>{item.foundQuestion}</bdi>}
       </a>
       {item.owner === null ? <ItemMenu item={item} onShare={onShare} onRename={onRename} onRemove={onRemove} /> : null}
     </div>

@@ -202,6 +202,7 @@ function Unsent({ turn }: { turn: Turn }): ReactNode {
   const actions = useActions();
   const { error } = turn;
   const before = usePage((state) => conversationOf(state)?.turns.at(-2)?.question ?? null);
+  const isStopping = usePage((state) => conversationOf(state)?.isStopping ?? false);
   // A guest stops only their own runs.
   const canStopOther = usePage((state) => {
     const { isOwner = false, turns = [] } = conversationOf(state) ?? {};
@@ -221,10 +222,16 @@ function Unsent({ turn }: { turn: Turn }): ReactNode {
             {words.talk.followBusy}
           </button>
           {canStopOther ? (
-            <button type="button" className={parts.button} onClick={() => actions.stopOther(turn.key)}>
+            <button
+              type="button"
+              className={parts.button}
+              aria-disabled={isStopping}
+              onClick={() => actions.stopOther(turn.key)}
+            >
               {words.talk.stopBusy}
             </button>
           ) : null}
+          <span role="status">{isStopping ? words.talk.stoppingBusy : ""}</span>
         </>
       ) : null}
       <button
