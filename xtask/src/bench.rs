@@ -7,7 +7,9 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use crate::page;
 use crate::process::{cargo_command, program_command, run};
+use crate::venv;
 use crate::workspace;
 
 /// The profile of the benchmark: optimised, with a build time of minutes.
@@ -30,7 +32,7 @@ pub(crate) struct BenchArguments {
     json: bool,
 }
 
-/// Builds the functions and the benchmark, and runs the benchmark.
+/// Builds the functions, the page and the benchmark, and runs the benchmark.
 ///
 /// # Errors
 /// Returns an error if a build or the benchmark fails. A missed target is no error.
@@ -40,6 +42,9 @@ pub(crate) fn run_bench(arguments: &BenchArguments) -> Result<()> {
         run(&mut cargo_command(&["build", "--release", "--package", function]))?;
     }
     run(&mut cargo_command(&["build", "--profile", PROFILE, "--package", "djinn-bench"]))?;
+    let venv = venv::ensure_venv()?;
+    page::build()?;
+    page::install_packages(&venv, "web/stories", "page-stories")?;
     let bench = workspace::profile_dir(PROFILE).join("djinn-bench");
     let agent = workspace::profile_dir("release").join("agent");
     let mut command = program_command("sh", &["-c", WITH_FILES]);
@@ -48,5 +53,8 @@ pub(crate) fn run_bench(arguments: &BenchArguments) -> Result<()> {
     if Path::new(MEMORY).is_dir() {
         command.env("TMPDIR", MEMORY);
     }
-    run(command.arg(bench).arg("--agent").arg(agent).args(arguments.json.then_some("--json")))
+    // The page is served by this program as `cargo dev`.
+    command.env("XTASK_PROGRAM", std::env::current_exe()?);
+    command.arg(bench).arg("--agent").arg(agent).arg("--node").arg(venv.node());
+    run(command.args(arguments.json.then_some("--json")))
 }

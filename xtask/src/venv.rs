@@ -62,6 +62,11 @@ impl Venv {
         self.bin_dir().join("python")
     }
 
+    /// Returns the path of the environment's Node.
+    pub(crate) fn node(&self) -> PathBuf {
+        self.bin_dir().join("node")
+    }
+
     fn bin_dir(&self) -> PathBuf {
         self.place.join("bin")
     }

@@ -1,7 +1,8 @@
 //! Measures the product's speed and size; started by `cargo bench-run`.
 //!
-//! `djinn-bench --agent PATH [--json]` prints every figure beside its target. PATH is the shipped agent
-//! function, with database, executor and gateway in the same folder. `--gateway PATH` measures only the gateway.
+//! `djinn-bench --agent PATH --node NODE [--json]` prints every figure beside its target. PATH is the shipped agent
+//! function, with database, executor and gateway in the same folder; NODE is the program `node`.
+//! `--gateway PATH` measures only the gateway, and `--page NODE` only the web page.
 //! `--speed`, `--cpu`, `--runs AT_ONCE`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`,
 //! `--web`, `--outside-tools`, `--modes`, `--people`, `--protocols` and `--streams` are for profilers.
 //! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the separate processes of [`memory`].
@@ -26,6 +27,7 @@ mod memory;
 mod modes;
 mod note;
 mod outside_tools;
+mod page;
 mod parts;
 mod people;
 mod plan;
@@ -47,7 +49,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::{Figure, Report};
 
-const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --runs AT_ONCE | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --outside-tools | --gateway PATH | --modes | --people | --protocols | --streams";
+const USAGE: &str = "djinn-bench --agent PATH --node NODE [--json], or djinn-bench --speed | --cpu | --runs AT_ONCE | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --outside-tools | --gateway PATH | --page NODE | --modes | --people | --protocols | --streams";
 
 fn main() -> ExitCode {
     djinn_local::log_to_stderr("warn");
@@ -68,11 +70,13 @@ fn main() -> ExitCode {
 
 async fn run_command(words: &[&str]) -> Result<()> {
     match words {
-        ["--agent", agent] => {
-            terminal::print_line(&measure_all(Path::new(agent)).await?.to_table());
+        ["--agent", agent, "--node", node] => {
+            let report = measure_all(Path::new(agent), Path::new(node)).await?;
+            terminal::print_line(&report.to_table());
         }
-        ["--agent", agent, "--json"] => {
-            terminal::print_line(&measure_all(Path::new(agent)).await?.to_json().to_string());
+        ["--agent", agent, "--node", node, "--json"] => {
+            let report = measure_all(Path::new(agent), Path::new(node)).await?;
+            terminal::print_line(&report.to_json().to_string());
         }
         ["--plans"] => {
             let mut figures = plan::measure_plans().await?;
@@ -106,6 +110,7 @@ async fn run_command(words: &[&str]) -> Result<()> {
         ["--gateway", gateway] => {
             print_figures(gateway_function::measure_gateway(Path::new(gateway)).await?);
         }
+        ["--page", node] => print_figures(page::measure_page(Path::new(node)).await?),
         ["--modes"] => print_figures(modes::measure_modes().await?),
         ["--protocols"] => print_figures(protocols::measure_protocols().await?),
         ["--people"] => print_figures(people::measure_people().await?),
@@ -128,7 +133,7 @@ fn print_figures(figures: Vec<Figure>) {
 }
 
 /// Measures every figure. Quiet measurements come first, so none runs during another's cleanup.
-async fn measure_all(agent: &Path) -> Result<Report> {
+async fn measure_all(agent: &Path, node: &Path) -> Result<Report> {
     let mut figures = Vec::new();
     terminal::print_note("1/13 one run at a time, then 16 at once");
     figures.extend(speed::measure_speed().await.context("speed")?);
@@ -158,8 +163,9 @@ async fn measure_all(agent: &Path) -> Result<Report> {
     figures.extend(modes::measure_modes().await.context("modes")?);
     terminal::print_note("10/13 code");
     figures.extend(sandbox::measure_sandbox().await.context("code")?);
-    terminal::print_note("11/13 the web, and the gateway function");
+    terminal::print_note("11/13 the web, the web page, and the gateway function");
     figures.extend(web::measure_web().await.context("the web")?);
+    figures.extend(page::measure_page(node).await.context("the web page")?);
     figures.extend(outside_tools::measure_outside_tools().await.context("tools from outside")?);
     let gateway = agent.with_file_name("gateway");
     figures.extend(gateway_function::measure_gateway(&gateway).await.context("the gateway")?);
