@@ -61,6 +61,11 @@ export const ANSWERS = {
     await conversation(page).getByRole("heading", { name: "Which metal is warm?", level: 2 }).waitFor();
     await conversation(page).getByRole("button", { name: "Show the work" }).click();
     await conversation(page).getByText(/^wrote note\.md/).first().waitFor();
+    // On no width does a line begin with the number of a source.
+    for (let width = 150; width < 330; width += 6) {
+      await cite.evaluate((number, width) => number.closest("p").style.setProperty("width", `${width}px`), width);
+      assert.equal(await cite.evaluate((number) => number.parentElement.getClientRects().length), 1, `${width} px`);
+    }
   },
 
   async opened_conversation_is_scrolled_by_its_reader_alone({ page, model, system }) {

@@ -66,7 +66,14 @@ async function askForData({ page, after }, question) {
 
 let plans = 0;
 
-async function startPlan({ page, model, system }, gate) {
+/** Stops what is at work, whose calls of the model would otherwise take the replies of the next state. */
+async function stopAll(system) {
+  const { runs } = await (await fetch(`${system.url}/runs?status=running`)).json();
+  for (const { run } of runs) await fetch(`${system.url}/runs/${run}/stop`, { method: "POST" });
+}
+
+async function startPlan({ page, model, system, after }, gate) {
+  after(() => stopAll(system));
   plans += 1;
   model.on(`Plan ${plans}:`, { reasoning: "Three metals, three agents." }, "I make a plan.", { tool: "planning", arguments: STEPS });
   for (const metal of ["copper", "zinc", "look at tin"]) {

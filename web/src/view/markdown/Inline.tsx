@@ -38,19 +38,27 @@ export function decodeEntities(text: string): string {
   });
 }
 
+/** The word before a number, with the space between: both stay on one line. Of a text without spaces, one character. */
+const LAST_WORD = /(?:[^\s\u2e80-\uffff]{1,24}|\S)?\s*$/u;
+
 function Words({ text }: { text: string }): ReactNode {
   const { byNumber } = useCitedSources();
   const decoded = decodeEntities(text);
   if (byNumber.size === 0) return decoded;
   const pieces = splitCitations(decoded, (n) => byNumber.has(n));
-  // A number stays in the line of the word before it.
-  return pieces.map((piece, index) =>
-    typeof piece !== "string"
-      ? piece.map((n) => <Cite key={`${index}-${n}`} n={n} />)
-      : index < pieces.length - 1
-        ? piece.replace(/ $/, "\u00a0")
-        : piece,
-  );
+  return pieces.map((piece, index) => {
+    if (typeof piece === "string") return index < pieces.length - 1 ? piece.replace(LAST_WORD, "") : piece;
+    const before = pieces[index - 1];
+    const word = typeof before === "string" ? (LAST_WORD.exec(before)?.[0] ?? "") : "";
+    return (
+      <span key={index} className={styles.cited}>
+        {word}
+        {piece.map((n) => (
+          <Cite key={n} n={n} />
+        ))}
+      </span>
+    );
+  });
 }
 
 function Cite({ n }: { n: number }): ReactNode {

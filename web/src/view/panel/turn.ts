@@ -3,6 +3,9 @@
 import type { Conversation, Turn } from "../../store/types";
 import { newestTurn } from "../store";
 
+/** The mode in which each question has a plan. */
+export const PLANNING = "plan_solve";
+
 /** True if the panel has something to show of a turn. */
 export const hasWork = ({ detail: run }: Turn): boolean =>
   run !== null && (run.plan !== null || run.files.size > 0 || run.sources.size > 0 || (run.end?.citations.length ?? 0) > 0);

@@ -6,7 +6,7 @@ import { Box } from "../input/Box";
 import input from "../input/input.module.css";
 import { SurroundingsContext, type TextSurroundings } from "../markdown/context";
 import type { PanelView } from "../panel/Panel";
-import { hasWork, turnOfPanel } from "../panel/turn";
+import { hasWork, PLANNING, turnOfPanel } from "../panel/turn";
 import { Boundary } from "../parts/Boundary";
 import { Dialog } from "../parts/Dialog";
 import { ErrorBox } from "../parts/ErrorBox";
@@ -179,9 +179,6 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
     </SurroundingsContext>
   );
 }
-
-/** The mode in which each question has a plan. */
-const PLANNING = "plan_solve";
 
 /**
  * Returns true if the panel opens by itself. It would move the text that is being read, so after a question of this
