@@ -240,6 +240,27 @@ export const STATES = {
     await stop(page).click();
     await conversation(page).getByText(/^Stopped\./).waitFor();
   },
+  async stopped_plan(given) {
+    await startPlan(given, given.gate);
+    await stop(given.page).click();
+    await conversation(given.page).getByText(/^Stopped\./).waitFor();
+  },
+  async stopping_another_run({ page, model, system, gate }) {
+    model.on("A first one", "It is done.");
+    model.on("A slow one", "It takes", gate);
+    await page.goto(system.url);
+    await ask(page, "A first one");
+    await ended(page);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await ended(other);
+    await ask(other, "A slow one");
+    await gate.reached;
+    await page.route(/\/stop$/, () => undefined);
+    await ask(page, "A quick one");
+    await conversation(page).getByRole("button", { name: "Stop it and ask" }).click();
+    await conversation(page).getByText(/^The other run is being stopped/).waitFor();
+  },
   async expired({ page, model, system }) {
     model.on("Long ago", ANSWER);
     await page.goto(system.url);
@@ -317,7 +338,7 @@ export const STATES = {
 /** The states with something that no story has open at its end, where each story is checked. */
 const OPEN = [
   "notices", "file_to_approve", "lane", "usage", "plan_editor", "four_requests", "plan_to_approve", "questions", "offline",
-  "read_only", "sharing", "keys", "palette", "viewer", "line_chart_with_its_query_and_menu", "pie_chart", "bar_chart",
+  "read_only", "sharing", "keys", "palette", "viewer", "stopped_plan", "stopping_another_run", "line_chart_with_its_query_and_menu", "pie_chart", "bar_chart",
 ];
 
 export const OPEN_STATES = {

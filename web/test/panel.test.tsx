@@ -42,6 +42,21 @@ test("the number of sources does not fall when the answer cites some of them", a
   await page.close();
 });
 
+test("the panel waits for a plan with the tab of plans", async () => {
+  const page = new TestPage();
+  for (const [mode, tab] of [["plan_solve", "Plan"], ["react", "Files"]] as const) {
+    const turn = turnWith(runOf([{ ...start, mode }]));
+    const conversation = { ...emptyConversation("s1"), turns: [turn] };
+    const view = { tab: null, lane: null, source: null };
+    await page.show(
+      <Panel conversation={conversation} turn={turn} view={view} onView={() => undefined} onEditPlan={() => undefined} />,
+    );
+    expect(page.find(tab).getAttribute("aria-selected")).toBe("true");
+    expect(page.text.includes("The plan appears here when its steps are known.")).toBe(tab === "Plan");
+  }
+  await page.close();
+});
+
 test("a failed question is asked again from the box, which keeps what was typed", async () => {
   const page = new TestPage({ turns: [worked, failed] });
   const box = document.createElement("textarea");

@@ -125,6 +125,7 @@ export const requests = {
 export const plan = {
   tab: "Plan",
   none: "No plan. Choose Plan below the box to have steps made.",
+  awaited: "The plan appears here when its steps are known.",
   atOnce: (count: number) => `${count} at once`,
   waitsFor: (count: number) => `waits for ${count}`,
   asksYou: "asks you",

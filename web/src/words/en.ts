@@ -304,6 +304,7 @@ export const en = {
   },
   errors: {
     offline: "The server cannot be reached. Check the network; the page tries again.",
+    busy: "A question of this conversation is still being answered. Wait for its answer, or stop it.",
     gone: "This conversation was not found, or is no longer shared with you.",
     unreadable: "The server's response could not be read. Try again, or ask its operator.",
     code: "Code",

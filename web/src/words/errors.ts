@@ -21,5 +21,6 @@ export function sentenceOfError(error: ErrorInfo, language: PageLanguage): strin
   if (error.code === "offline") return words.offline;
   if (error.code === "unreadable") return words.unreadable;
   if (error.code === "session_not_found" || error.code === "share_ended") return words.gone;
+  if (error.code === "session_busy") return words.busy;
   return sentenceOfCode(error.code, error.detail, language);
 }

@@ -147,6 +147,7 @@ export const requests: Words["requests"] = {
 export const plan: Words["plan"] = {
   tab: "计划",
   none: "没有计划。在输入框下方选择“计划”即可分步执行。",
+  awaited: "步骤确定后，计划会显示在这里。",
   atOnce: (count) => `${count} 步同时进行`,
   waitsFor: (count) => `等待 ${count} 步`,
   asksYou: "向您询问",

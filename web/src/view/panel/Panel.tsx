@@ -12,7 +12,7 @@ import { runOf } from "../talk/rows";
 import { Cost } from "./Cost";
 import styles from "./panel.module.css";
 import { otherSources, Sources } from "./Sources";
-import { PLANNING } from "./turn";
+import { awaitsPlan } from "./turn";
 import { Usage } from "./Usage";
 
 export type PanelTab = "plan" | "files" | "sources" | "usage";
@@ -56,8 +56,7 @@ export function Panel({ conversation, turn, view, onView, onEditPlan, onClose }:
   const steps = run?.plan?.steps ?? [];
   const done = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
   const sourceCount = citations.length + otherSources(citations, sources).length;
-  const awaitsPlan = run?.mode === PLANNING && run.end === null;
-  const tab = view.tab ?? (steps.length > 0 || !run || awaitsPlan ? "plan" : sourceCount > 0 ? "sources" : "files");
+  const tab = view.tab ?? (steps.length > 0 || !run || awaitsPlan(run) ? "plan" : sourceCount > 0 ? "sources" : "files");
   const openLane = (path: string): void => {
     const id = laneRun?.id ?? run?.id;
     if (id !== undefined) onView({ ...view, tab: "plan", lane: { run: id, path } });

@@ -1,10 +1,13 @@
 /** The turn that the panel shows. */
 
-import type { Conversation, Turn } from "../../store/types";
+import type { Conversation, Run, Turn } from "../../store/types";
 import { newestTurn } from "../store";
 
 /** The mode in which each question has a plan. */
 export const PLANNING = "plan_solve";
+
+/** True if a run at work will make a plan. */
+export const awaitsPlan = (run: Run): boolean => run.mode === PLANNING && run.plan === null && run.end === null;
 
 /** True if the panel has something to show of a turn. */
 export const hasWork = ({ detail: run }: Turn): boolean =>

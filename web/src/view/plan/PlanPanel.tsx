@@ -3,6 +3,7 @@ import type { Lane, PlanStep, Run } from "../../store/types";
 import { useWords, type Words } from "../../words";
 import { formatClock, formatMoney, formatTokens } from "../../words/numbers";
 import { lastLine, NO_WORK, type StepWork, workOfSteps } from "../lanes";
+import { awaitsPlan } from "../panel/turn";
 import { Mark, type MarkKind } from "../parts/Mark";
 import parts from "../parts/parts.module.css";
 import { useServerNow } from "../parts/time";
@@ -26,7 +27,7 @@ export function PlanPanel({ run, onOpenLane }: PlanPanelProps): ReactNode {
   const layers = useMemo(() => layersOf((steps ?? []).slice(0, isWhole ? undefined : FIRST_STEPS)), [steps, isWhole]);
   const work = useMemo(() => workOfSteps(run), [run]);
   const status = useMemo(() => new Map((steps ?? []).map((step) => [step.id, step.status])), [steps]);
-  if (!run.plan) return <p className={styles.none}>{words.plan.none}</p>;
+  if (!run.plan) return <p className={styles.none}>{awaitsPlan(run) ? words.plan.awaited : words.plan.none}</p>;
   const card = (step: PlanStep): ReactNode => {
     const { lane, tokens, microUsd, isWaiting } = work.get(step.id) ?? NO_WORK;
     const hasEnded = run.end !== null;

@@ -231,7 +231,6 @@ function Unsent({ turn }: { turn: Turn }): ReactNode {
               {words.talk.stopBusy}
             </button>
           ) : null}
-          <span role="status">{isStopping ? words.talk.stoppingBusy : ""}</span>
         </>
       ) : null}
       <button
@@ -244,6 +243,7 @@ function Unsent({ turn }: { turn: Turn }): ReactNode {
       >
         {words.talk.takeBack}
       </button>
+      {error?.code === "session_busy" ? <span role="status">{isStopping ? words.talk.stoppingBusy : ""}</span> : null}
     </>
   );
   if (!error) {
