@@ -26,6 +26,10 @@ class Device {
   readonly tabs: Tab[] = [];
   /** The conversations of the server. */
   sessions: string[] = ["first"];
+  /** One of another user is in the list. */
+  isShared = true;
+  /** The conversations whose question is being answered. */
+  running: readonly string[] = [];
   /** The questions of the server, newest first, of which a page has one. */
   questions: readonly { readonly session: string; readonly title: string }[] = [];
   /** No request reaches the server. */
@@ -51,8 +55,6 @@ class Tab {
   readonly requests: string[] = [];
   timers: { at: number; action: () => void }[] = [];
   time = 1_000_000;
-  /** The requests for what others share. */
-  sharedReads = 0;
   isHidden = false;
   onValue: (name: string, value: string) => void = () => undefined;
   onNetwork: () => void = () => undefined;
@@ -130,7 +132,8 @@ class Tab {
     if (path === "/web/config") return Response.json({ sign_in: this.#device.signIn, language: "en", version: "", max_body_bytes: 1 });
     if (path.startsWith("/modes")) return Response.json({ modes: [] });
     if (path.startsWith("/runs?limit")) return this.#questions(new URLSearchParams(path.split("?")[1]).get("cursor"));
-    if (path.startsWith("/runs")) return Response.json({ runs: [] });
+    const running = path.includes("status=running") ? this.#device.running : [];
+    if (path.startsWith("/runs")) return Response.json({ runs: running.map((session) => ({ session })) });
     if (path.startsWith("/sessions/")) return Response.json({ session: "first", title: "first", turns: [], next: null, files: [] });
     const session = (name: string, index: number) => ({
       session: name,
@@ -139,11 +142,8 @@ class Tab {
       started_at_ms: 1,
       last_active_at_ms: index,
     });
-    const shared = [{ ...session("shr_1", 0), title: "Metals", owner: "carl", write: true }];
-    const body = { user: this.user, sessions: this.#device.sessions.map(session), next: null };
-    if (path.includes("shared=false")) return Response.json(body);
-    this.sharedReads += 1;
-    return Response.json({ ...body, shared });
+    const shared = this.#device.isShared ? [{ ...session("shr_1", 0), title: "Metals", owner: "carl", write: true }] : [];
+    return Response.json({ user: this.user, sessions: this.#device.sessions.map(session), shared, next: null });
   }
 
   async pass(ms: number): Promise<void> {
@@ -200,6 +200,7 @@ test("a sign-out takes what the user wrote with it, in all tabs of the user, and
 
 test("a list that stays open hears of other conversations every 30 seconds while it is shown", async () => {
   const device = new Device();
+  device.isShared = false;
   const tab = device.open("anna");
   await settled();
   expect(tab.titles).toEqual(["first"]);
@@ -212,10 +213,24 @@ test("a list that stays open hears of other conversations every 30 seconds while
   await tab.pass(30_000);
   expect(tab.titles).toEqual(["from the phone", "first"]);
   expect(tab.requests.slice(count)).toEqual(["/sessions", "/runs", "/runs"]);
-  // What others share stays in the list, and is read less often.
-  expect([tab.store.getState().conversations.items.at(-1)?.title, tab.sharedReads]).toEqual(["Metals", 1]);
-  for (let look = 0; look < 9; look += 1) await tab.pass(30_000);
-  expect(tab.sharedReads).toBe(2);
+});
+
+test("a list with shared conversations is read every five minutes, or when an unknown conversation is at work", async () => {
+  const device = new Device();
+  const tab = device.open("anna");
+  await settled();
+  const reads = (): number => tab.requests.filter((path) => path === "/sessions").length;
+  for (let look = 1; look < 10; look += 1) await tab.pass(30_000);
+  expect([reads(), tab.requests.filter((path) => path === "/runs").length]).toEqual([1, 20]);
+  await tab.pass(30_000);
+  expect(reads()).toBe(2);
+  device.running = ["first"];
+  await tab.pass(30_000);
+  expect([reads(), tab.marks]).toEqual([2, ["first running"]]);
+  device.sessions = ["from the phone", "first"];
+  device.running = ["from the phone"];
+  await tab.pass(30_000);
+  expect([reads(), tab.marks]).toEqual([3, ["from the phone running", "first"]]);
 });
 
 test("a question that was asked offline is in the list after its conversation was left, and is sent with the network", async () => {

@@ -150,7 +150,7 @@ fn session_operations() -> Vec<Operation> {
             "listSessions",
             "Lists the caller's sessions, the one with the newest question first.",
         )
-        .query::<SessionListQuery<()>>()
+        .query::<PageQuery<()>>()
         .json::<SessionListBody>(200, "One page of sessions."),
         get(
             "/sessions/{session}",

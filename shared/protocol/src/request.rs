@@ -40,7 +40,7 @@ pub use key::KeyRequest;
 pub use mcp::{
     McpAskArguments, McpLookArguments, McpMessageRequest, McpSayArguments, McpStopArguments,
 };
-pub use query::{AiStreamQuery, FollowQuery, NoParameters, PageQuery, RunListQuery, SessionListQuery};
+pub use query::{AiStreamQuery, FollowQuery, NoParameters, PageQuery, RunListQuery};
 pub use responses_api::{
     ResponsesContent, ResponsesConversation, ResponsesInput, ResponsesItem, ResponsesPart,
     ResponsesQuery, ResponsesRequest, ResponsesTextRequest,

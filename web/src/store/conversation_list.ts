@@ -63,47 +63,55 @@ export class Conversations {
   async refresh(): Promise<void> {
     this.#show({ isLoading: true });
     try {
-      if ((await this.#read(false, true)) && this.#cell.get().conversations.search !== "") await this.#readAllTitles();
+      if ((await this.#read(false)) && this.#cell.get().conversations.search !== "") await this.#readAllTitles();
     } catch (error) {
       this.#show({ isLoading: false, error: errorOf(error) });
     }
   }
 
-  /**
-   * Reads the same beside what the list shows: older pages stay, and an error says nothing. What others share costs the
-   * server a read for each conversation, so it is read only on demand.
-   */
-  async update(readsShared: boolean): Promise<void> {
-    await this.#read(true, readsShared).catch(() => undefined);
+  /** Reads the same beside what the list shows: older pages stay, and an error says nothing. */
+  async update(): Promise<void> {
+    await this.#read(true).catch(() => undefined);
+  }
+
+  /** Reads only the marks, unless one belongs to a conversation that the list does not have. */
+  async updateMarks(): Promise<void> {
+    const round = this.#round;
+    this.#marked.clear();
+    const marks = await this.#readMarks().catch(() => null);
+    if (marks === null || round !== this.#round) return;
+    const known = new Set([...this.#all, ...this.#shared].map((item) => item.session));
+    if ([...marks.keys()].some((session) => !known.has(session))) return this.update();
+    this.#marks = new Map([...marks, ...this.#marked]);
+    this.#show({});
+  }
+
+  async #readMarks(): Promise<ReadonlyMap<string, ConversationSummary["mark"]>> {
+    const [running, paused] = await Promise.all([this.#routes.runs("running", 100), this.#routes.runs("paused", 100)]);
+    return new Map([
+      ...running.runs.map((run) => [run.session, "running"] as const),
+      ...paused.runs.map((run) => [run.session, "waiting"] as const),
+    ]);
   }
 
   /** Returns false if a later reading has begun. */
-  async #read(keepsOlder: boolean, readsShared: boolean): Promise<boolean> {
+  async #read(keepsOlder: boolean): Promise<boolean> {
     const round = ++this.#round;
     this.#touched.clear();
     this.#marked.clear();
-    const [page, running, paused] = await Promise.all([
-      this.#routes.sessions(null, PAGE, readsShared),
-      this.#routes.runs("running", 100),
-      this.#routes.runs("paused", 100),
-    ]).catch((error: unknown) => {
+    const [page, marks] = await Promise.all([this.#routes.sessions(null, PAGE), this.#readMarks()]).catch((error: unknown) => {
       if (round !== this.#round) return [];
       throw error;
     });
-    if (round !== this.#round || !page || !running || !paused) return false;
-    const marks = new Map<string, ConversationSummary["mark"]>();
-    for (const run of running.runs) marks.set(run.session, "running");
-    for (const run of paused.runs) marks.set(run.session, "waiting");
+    if (round !== this.#round || !page || !marks) return false;
     this.#marks = new Map([...marks, ...this.#marked]);
     const listed = page.sessions.map(summaryOf).filter((item) => !this.#touched.has(item.session));
     const known = new Set(listed.map((item) => item.session));
     const oldest = page.next == null ? 0 : (listed.at(-1)?.lastActiveAtMs ?? 0);
     const older = this.#all.filter((item) => keepsOlder && !known.has(item.session) && item.lastActiveAtMs < oldest);
     this.#all = [...this.#all.filter((item) => this.#touched.has(item.session)), ...listed, ...older];
-    if (page.shared) {
-      const shared = page.shared.map((body) => ({ ...summaryOf(body), owner: body.owner }));
-      this.#shared = shared.map((item) => this.#shared.find((other) => this.#isTouched(item, other)) ?? item);
-    }
+    const shared = (page.shared ?? []).map((body) => ({ ...summaryOf(body), owner: body.owner }));
+    this.#shared = shared.map((item) => this.#shared.find((other) => this.#isTouched(item, other)) ?? item);
     if (page.user !== this.#cell.get().conversations.user) this.#questions = new Map();
     if (older.length === 0) this.#cursor = page.next ?? null;
     this.#show({ user: page.user, isLoading: false, error: null });

@@ -6,7 +6,7 @@ import type { StateCell } from "./state";
 
 /** The time between two looks, in milliseconds. */
 const PAUSE = 30_000;
-/** The same for the conversations that others share. */
+/** The time between two readings of a list with shared conversations: the server reads each of them singly. */
 const SHARED_PAUSE = 300_000;
 
 export class ListWatch {
@@ -14,14 +14,14 @@ export class ListWatch {
   readonly #cell: StateCell;
   readonly #list: Conversations;
   #lookedAtMs: number;
-  #lookedAtSharedMs: number;
+  #readAtMs: number;
 
   constructor(browser: Browser, cell: StateCell, list: Conversations) {
     this.#browser = browser;
     this.#cell = cell;
     this.#list = list;
     this.#lookedAtMs = browser.now();
-    this.#lookedAtSharedMs = browser.now();
+    this.#readAtMs = browser.now();
     this.#plan();
   }
 
@@ -32,7 +32,7 @@ export class ListWatch {
     });
   }
 
-  /** Reads the list if a look is due, the page is shown, and it does not follow a paused run, whose looks are enough. */
+  /** Reads the list, or only its marks, if a look is due, the page is shown, and it does not follow a paused run, whose looks are enough. */
   look(): void {
     const { signIn, conversation, conversations } = this.#cell.get();
     const turns = conversation?.state === "ready" ? conversation.value.turns : [];
@@ -40,8 +40,9 @@ export class ListWatch {
     if (signIn.state !== "signed_in" || this.#browser.isHidden() || isBusy) return;
     if (this.#browser.now() - this.#lookedAtMs < PAUSE) return;
     this.#lookedAtMs = this.#browser.now();
-    const readsShared = this.#browser.now() - this.#lookedAtSharedMs >= SHARED_PAUSE;
-    if (readsShared) this.#lookedAtSharedMs = this.#browser.now();
-    void this.#list.update(readsShared);
+    const hasShared = conversations.items.some((item) => item.owner !== null);
+    if (hasShared && this.#lookedAtMs - this.#readAtMs < SHARED_PAUSE) return void this.#list.updateMarks();
+    this.#readAtMs = this.#lookedAtMs;
+    void this.#list.update();
   }
 }

@@ -68,7 +68,7 @@ class PageStore implements Store {
     this.#list = new Conversations(this.#routes, this.#cell, this.#shelf, () => this.#onUser());
     this.#outgoing = new Outgoing(browser, this.#shelf, this.#routes, {
       openSession: () => (this.#cell.get().signIn.state === "signed_in" ? this.#cell.get().route.session : undefined),
-      onAccepted: () => void this.#list.update(false),
+      onAccepted: () => void this.#list.update(),
     });
     this.#watch = new ListWatch(browser, this.#cell, this.#list);
     this.#uploads = new Uploads(this.#routes, {

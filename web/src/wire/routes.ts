@@ -48,9 +48,8 @@ export class Routes {
     return this.server.json("GET", "/modes");
   }
 
-  /** Lists sessions: on the first page also those that others share, unless `shared` is false. */
-  sessions(cursor: string | null, limit: number, shared = true): Promise<SessionListBody> {
-    return this.server.json("GET", `/sessions${query({ limit, cursor, shared: shared ? null : "false" })}`);
+  sessions(cursor: string | null, limit: number): Promise<SessionListBody> {
+    return this.server.json("GET", `/sessions${query({ limit, cursor })}`);
   }
 
   session(session: string, cursor: string | null, limit: number): Promise<SessionBody> {

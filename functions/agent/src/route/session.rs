@@ -8,7 +8,7 @@ use djinn_protocol::body::{
     SessionBody, SessionListBody, SessionSummaryBody, SharedSessionBody, TitleBody, TurnBody,
 };
 use djinn_protocol::event::{PublicCitation, PublicFile};
-use djinn_protocol::request::{NoParameters, PageQuery, SessionListQuery, TitleRequest};
+use djinn_protocol::request::{NoParameters, PageQuery, TitleRequest};
 use djinn_runtime::port::catalog::{
     Catalog, RunPosition, SessionDeletion, SessionPosition, SessionSummary, SessionTurn,
 };
@@ -34,13 +34,13 @@ use crate::session_links::session_links;
 pub(crate) async fn list_sessions<P: Ports>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
-    UrlQuery(query): UrlQuery<SessionListQuery<SessionPosition>>,
+    UrlQuery(PageQuery { limit, after }): UrlQuery<PageQuery<SessionPosition>>,
 ) -> ReplyResult {
     let store = agent.ports.store();
-    let page = store.list_sessions(&caller.user_key(), query.after.as_ref(), query.limit).await?;
-    let shared = match query.after {
-        None if query.shared => Some(list_shared_sessions(&agent.ports, &caller.user_key()).await?),
-        None | Some(_) => None,
+    let page = store.list_sessions(&caller.user_key(), after.as_ref(), limit).await?;
+    let shared = match after {
+        None => Some(list_shared_sessions(&agent.ports, &caller.user_key()).await?),
+        Some(_) => None,
     };
     let sessions = page.items.into_iter().map(|session| {
         let name = session.session.to_string();

@@ -29,24 +29,6 @@ pub struct PageQuery<C> {
     pub after: Option<C>,
 }
 
-/// A page of a user's sessions. A cursor is the text of a position `C`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(bound = ""))]
-#[serde(deny_unknown_fields, bound = "C: TryFrom<String>")]
-pub struct SessionListQuery<C> {
-    /// Items per page, 1 to 100 (default 20).
-    #[serde(default = "default_limit", deserialize_with = "parse_limit")]
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 100)))]
-    pub limit: usize,
-    /// The `next` of the previous page.
-    #[serde(rename = "cursor", default, deserialize_with = "parse_cursor")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub after: Option<C>,
-    /// `false` leaves out the sessions that others share with you (default `true`).
-    #[serde(default = "default_shared", deserialize_with = "parse_shared")]
-    pub shared: bool,
-}
-
 /// A page of a user's runs. A cursor is the text of a position `C`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(bound = ""))]
@@ -96,18 +78,6 @@ fn parse_limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::E
     let limit = text.parse().ok().filter(|limit| (1..=MAX_PAGE_SIZE).contains(limit));
     let problem = || format!("must be a whole number from 1 to {MAX_PAGE_SIZE}");
     limit.ok_or_else(|| D::Error::custom(problem()))
-}
-
-fn default_shared() -> bool {
-    true
-}
-
-fn parse_shared<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    match parse_non_empty::<D, String>(deserializer)?.as_deref() {
-        None | Some("true") => Ok(true),
-        Some("false") => Ok(false),
-        Some(_) => Err(D::Error::custom("must be `true` or `false`")),
-    }
 }
 
 fn parse_cursor<'de, D, C>(deserializer: D) -> Result<Option<C>, D::Error>
