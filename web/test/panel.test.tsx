@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { EMPTY_TURN, emptyConversation } from "../src/store/turns";
 import { Panel } from "../src/view/panel/Panel";
 import { turnOfPanel } from "../src/view/panel/turn";
+import { PlanPanel } from "../src/view/plan/PlanPanel";
 import { endOfFileLinks } from "../src/view/share/ShareDialog";
 import { End } from "../src/view/talk/End";
 import { RowView } from "../src/view/talk/RowView";
@@ -53,6 +54,25 @@ test("the panel waits for a plan with the tab of plans", async () => {
     );
     expect(page.find(tab).getAttribute("aria-selected")).toBe("true");
     expect(page.text.includes("The plan appears here when its steps are known.")).toBe(tab === "Plan");
+  }
+  await page.close();
+});
+
+test("a step whose agent was stopped is stopped, whichever of the two the run heard of first", async () => {
+  const page = new TestPage();
+  const usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, took_ms: 0 };
+  const ended = { status: "stopped", text: "", files: [], failure: { code: "stopped", detail: "" }, spent: { steps: 0, model_calls: 0, tool_calls: 0, usage } };
+  const step = { id: "s1", stage: "Tin", details: "look at tin", agent: "", depends_on: [], note: "", status: "in_progress" };
+  for (const status of ["in_progress", "blocked"]) {
+    const run = runOf([
+      start,
+      { id: "plan", at_ms: 1001, type: "plan.changed", plan: { title: "", steps: [{ ...step, status }] } },
+      { id: "s1.1.start", at_ms: 1002, type: "child.started", child: "s1.1", description: "Tin", step: "s1" },
+      { id: "s1.1.end", at_ms: 1003, type: "child.ended", child: "s1.1", ...ended },
+      { id: "end", at_ms: 1004, type: "run.ended", answer: "", took_ms: 4, ...ended },
+    ]);
+    await page.show(<PlanPanel run={run} onOpenLane={() => undefined} />);
+    expect([page.element.querySelector("[role=img]")?.getAttribute("aria-label"), page.text.includes("Stopped")]).toEqual(["Stopped", true]);
   }
   await page.close();
 });

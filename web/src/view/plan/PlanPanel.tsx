@@ -72,9 +72,13 @@ export function PlanPanel({ run, onOpenLane }: PlanPanelProps): ReactNode {
   );
 }
 
+/** True if a stop of the run ended the work on a step, before or after the run itself. */
+const isStopped = (step: PlanStep, lane: Lane | null, hasEnded: boolean): boolean =>
+  (hasEnded && step.status === "in_progress") || (lane?.status === "stopped" && step.status === "blocked");
+
 function markOf(step: PlanStep, lane: Lane | null, isAsking: boolean, hasEnded: boolean): MarkKind {
   if (isAsking) return "ask";
-  if (hasEnded && step.status === "in_progress") return "skip";
+  if (isStopped(step, lane, hasEnded)) return "skip";
   if (lane?.status === "failed") return "bad";
   switch (step.status) {
     case "completed":
@@ -90,8 +94,8 @@ function markOf(step: PlanStep, lane: Lane | null, isAsking: boolean, hasEnded: 
   }
 }
 
-function stateWords({ step, waits, hasEnded }: StepCardProps, words: Words): string {
-  if (hasEnded && step.status === "in_progress") return words.talk.turnStatus.stopped;
+function stateWords({ step, lane, waits, hasEnded }: StepCardProps, words: Words): string {
+  if (isStopped(step, lane, hasEnded)) return words.talk.turnStatus.stopped;
   if (hasEnded && step.status === "not_started") return words.plan.status.not_started;
   if (step.status !== "not_started") return step.agent || words.plan.status[step.status];
   return waits > 0 ? words.plan.waitsFor(waits) : step.agent || words.plan.status.not_started;
