@@ -89,11 +89,10 @@ impl AiSdk {
         if let (Some(message), Some(members)) = (&options.message, start.as_object_mut()) {
             members.insert("messageId".to_owned(), json!(message));
         }
-        if options.is_repeat {
-            self.parts.send(json!({"type": "reset-step"}));
-        }
+        // A client that drops what it has of the response keeps the step.
+        let step = if options.is_repeat { "reset-step" } else { "start-step" };
         self.parts.send(start);
-        self.parts.send(json!({"type": "start-step"}));
+        self.parts.send(json!({"type": step}));
     }
 
     fn apply_entry(&mut self, entry: &Entry) {

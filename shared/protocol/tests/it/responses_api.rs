@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use djinn_core::journal::Record;
 use djinn_core::language::Language;
-use djinn_protocol::connection::Connection;
+use djinn_protocol::connection::{Connection, Frame, Projection as _};
 use djinn_protocol::link::SessionLinks;
 use djinn_protocol::preview::{Preview, TextKind};
 use djinn_protocol::responses_api::{
@@ -20,13 +20,16 @@ use crate::story::{self, human_requests, run_id};
 
 const STREAM: ResponsesApiForm = ResponsesApiForm::Stream { after: None };
 
-fn connection(form: ResponsesApiForm) -> Connection {
+fn projection(form: ResponsesApiForm) -> ResponsesApi {
     let links = SessionLinks::new("http://localhost:9000", story::asked("").session);
     let [model, session] = ["djinn", "session1"].map(str::to_owned);
     let options =
         ResponsesApiOptions { model, session, previous: None, is_background: false, form };
-    let projection = ResponsesApi::new(run_id(), options, links, Language::En);
-    Connection::new(run_id(), Box::new(projection), form != ResponsesApiForm::Document)
+    ResponsesApi::new(run_id(), options, links, Language::En)
+}
+
+fn connection(form: ResponsesApiForm) -> Connection {
+    Connection::new(run_id(), Box::new(projection(form)), form != ResponsesApiForm::Document)
 }
 
 fn sent(form: ResponsesApiForm, steps: &[Step]) -> String {
@@ -311,6 +314,21 @@ fn numbers_stay_below_the_exact_integers_of_json_clients() {
     assert_eq!(complete("9007199254740991"), Some(SequenceNumber::MAX_RECORDS - 2));
     assert_eq!([complete("0"), complete("4294967297")], [None, None]);
     assert_eq!(complete("8589934592"), Some(0));
+}
+
+#[test]
+fn record_without_exact_numbers_is_shown_and_is_no_place_to_resume() {
+    let (_, records) = story::journal("Why?", vec![]);
+    let first_number = |record| {
+        let mut projection = projection(STREAM);
+        projection.begin_record(record);
+        let frames = projection.project_entry(&records[0].entries[0]);
+        let Some(Frame::Data { data, .. }) = frames.first() else { panic!("{frames:?}") };
+        let event: Value = serde_json::from_str(data).unwrap();
+        SequenceNumber::parse(&event["sequence_number"].to_string())
+    };
+    assert!(first_number(SequenceNumber::MAX_RECORDS - 1).is_some());
+    assert_eq!(first_number(SequenceNumber::MAX_RECORDS), None);
 }
 
 proptest! {
