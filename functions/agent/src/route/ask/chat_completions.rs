@@ -80,17 +80,14 @@ pub(crate) async fn complete_chat<P: AgentPorts>(
         let form = if is_stream { ChatForm::Stream { usage } } else { ChatForm::Document };
         let session = find_session(&request, &parts.headers);
         let mut chat = Chat::read(request.messages, MESSAGES)?;
-        let earlier = match &session {
-            Some(_) => None,
+        let is_listed = session.is_some();
+        let session = match session {
+            Some(_) => session,
             None => chat.find_earlier_session(agent, &reader.caller).await?,
         };
-        let is_listed = session.is_some();
-        let has_own_history = session.is_none() && earlier.is_none();
-        let history = std::mem::take(&mut chat.history);
-        let mode = find_mode(agent, &model);
-        let fields = QuestionMembers::of_run(chat.into_request(mode, session.or(earlier)));
+        let history = Some(std::mem::take(&mut chat.history)).filter(|_| session.is_none());
+        let fields = QuestionMembers::of_run(chat.into_request(find_mode(agent, &model), session));
         let question = reader.read_question(fields, &unknown).await?;
-        let history = has_own_history.then_some(history);
         let mut question = UserQuestion { history, ..question };
         question.capability = ResponseCapability::Everything;
         question.spec.is_unlisted = !is_listed;
