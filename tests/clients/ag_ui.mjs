@@ -12,7 +12,7 @@ export const clients = { "1.0.0": HttpAgent, "0.0.59": OlderHttpAgent };
 const NOTE = { command: "upload", filename: "note.md", content: "9" };
 
 /** Returns what the client writes to the console during `work`. */
-async function warnings(work) {
+export async function warnings(work) {
   const lines = [];
   const [warn, error] = [console.warn, console.error];
   console.warn = console.error = (...words) => lines.push(words.join(" "));
@@ -26,7 +26,7 @@ async function warnings(work) {
 
 const quietly = async (work) => assert.deepEqual(await warnings(work), []);
 
-const open = (url, Agent, options = {}) => new Agent({ url: `${url}/agui`, threadId: randomUUID(), ...options });
+export const open = (url, Agent, options = {}) => new Agent({ url: `${url}/agui`, threadId: randomUUID(), ...options });
 
 function ask(agent, text, parameters, subscriber) {
   agent.addMessage({ id: randomUUID(), role: "user", content: text });
@@ -49,7 +49,7 @@ async function shown(agent, text) {
 }
 
 /** What a client shows, without the places of activities. */
-function stateOf(agent) {
+export function stateOf(agent) {
   const isActivity = (message) => message.role === "activity";
   const activities = agent.messages.filter(isActivity).map((message) => JSON.stringify(message));
   return { messages: agent.messages.filter((message) => !isActivity(message)), activities: activities.sort(), state: agent.state };

@@ -21,6 +21,15 @@ async function bundle() {
   return output.find((chunk) => chunk.isEntry).code;
 }
 
+/** Opens the page as one of this server's. */
+export async function openChat(page, url) {
+  const script = await bundle();
+  const html = '<!doctype html><title>Chat</title><div id="root"></div><script type="module" src="/use-chat.js"></script>';
+  await page.route(`${url}/use-chat`, (route) => route.fulfill({ contentType: "text/html", body: html }));
+  await page.route(`${url}/use-chat.js`, (route) => route.fulfill({ contentType: "text/javascript", body: script }));
+  await page.goto(`${url}/use-chat`);
+}
+
 /** Runs the story; returns false on a machine without a browser. */
 export async function chatInBrowser(model, system) {
   const browser = await startBrowser();
@@ -30,17 +39,24 @@ export async function chatInBrowser(model, system) {
     const problems = [];
     page.on("pageerror", (error) => problems.push(String(error.stack ?? error)));
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(message.text()));
-    const script = await bundle();
-    const html = '<!doctype html><title>Chat</title><div id="root"></div><script type="module" src="/use-chat.js"></script>';
-    await page.route(`${system.url}/use-chat`, (route) => route.fulfill({ contentType: "text/html", body: html }));
-    await page.route(`${system.url}/use-chat.js`, (route) => route.fulfill({ contentType: "text/javascript", body: script }));
-    await page.goto(`${system.url}/use-chat`);
+    await page.clock.install();
+    await openChat(page, system.url);
     await story(page, model);
     assert.deepEqual(problems, []);
   } finally {
     await browser.close();
   }
   return true;
+}
+
+/** Checks that the page sends nothing while its run waits for the user. */
+async function isQuietForAMinute(page) {
+  const requests = [];
+  const listen = (request) => requests.push(request.url());
+  page.on("request", listen);
+  await page.clock.runFor(60_000);
+  page.off("request", listen);
+  assert.deepEqual(requests, []);
 }
 
 async function story(page, model) {
@@ -66,6 +82,8 @@ async function story(page, model) {
   model.on("Note an eight.", "I note it.", { tool: "file_tool", arguments: { command: "upload", filename: "note.md", content: "9" } });
   model.on("I note it.", "So be it.");
   await ask("Note an eight.");
+  await isReady();
+  await isQuietForAMinute(page);
   await page.getByRole("button", { name: "Approve file_tool" }).click();
   await shows("So be it.");
   await isReady();

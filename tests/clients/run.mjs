@@ -1,16 +1,19 @@
 // Unmodified clients of other protocols against `cargo dev`: `node run.mjs`. The stories of OpenAI's SDKs run in Node.js
 // and in Python, for both of its APIs, those of the AI SDK with each of its transports, that of its page in Chromium, and
-// those of MCP and AG-UI with each of their clients. At last all clients tell the stories of the matrix.
+// those of MCP and AG-UI with each of their clients. Then connections are lost after every frame, and runs pause. At last
+// all clients tell the stories of the matrix.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { clients as agUiClients, death as agUiDeath, stories as agUiStories } from "./ag_ui.mjs";
 import { stories as aiSdkStories } from "./ai_sdk.mjs";
 import { allClients } from "./conversations.mjs";
+import { cutAgUi, cutAiSdk } from "./cuts.mjs";
 import { printMatrix, tellMatrix } from "./matrix.mjs";
 import { chatInBrowser } from "./browser.mjs";
 import { clients as mcpClients, stories as mcpStories } from "./mcp.mjs";
 import { stories as openaiStories } from "./openai.mjs";
+import { pauseForAMinute } from "./pauses.mjs";
 import { death as responsesDeath, stories as responsesStories } from "./responses.mjs";
 import { Gate, ScriptedModel } from "../../web/stories/model.mjs";
 import { System } from "../../web/stories/system.mjs";
@@ -101,8 +104,17 @@ await check("AG-UI, both", "death", () => agUiDeath.run(system.url, agUiGate, sy
 const responsesGate = new Gate();
 responsesDeath.script(model, responsesGate);
 await check("responses, Node.js", "death", () => responsesDeath.run(baseURL, responsesGate, system));
+for (const transport of ["default", "reconnecting"]) {
+  await check(`ai, ${transport} transport`, "cut", () => cutAiSdk(system.url, model, transport));
+}
+for (const [version, Agent] of Object.entries(agUiClients)) {
+  await check(`AG-UI, ${version}`, "cut", () => cutAgUi(system.url, model, Agent, version));
+}
+const clients = allClients(PYTHON);
+const inNode = Object.entries(clients).filter(([name]) => !name.endsWith("Python"));
+await check("all in Node.js", "a minute of a pause", () => pauseForAMinute({ clients: inNode, system, model }));
 const results = await tellMatrix({
-  clients: allClients(PYTHON),
+  clients,
   systems: { "": system, ", handoffs": handingOver },
   model,
 });

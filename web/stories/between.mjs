@@ -1,6 +1,7 @@
 // A server between the browser and `cargo dev`, which answers for one session, whose run it makes up.
 
 import { createServer, request as httpRequest } from "node:http";
+import { pipeline } from "node:stream";
 
 export const SESSION = "5".repeat(32);
 export const RUN = `run_${"7".repeat(32)}`;
@@ -38,6 +39,8 @@ export class Between {
   /** The response of the run's stream: a text, or a function that writes. */
   events = "";
   isOver = false;
+  /** The number of requests. */
+  requests = 0;
   #server;
 
   static async start(system) {
@@ -57,6 +60,7 @@ export class Between {
   }
 
   #answer(system, request, response) {
+    this.requests += 1;
     const { pathname } = new URL(request.url, this.url);
     const json = (body) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
     if (pathname === `/sessions/${SESSION}`) {
@@ -72,7 +76,8 @@ export class Between {
     }
     const onward = httpRequest(`${system.url}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
       response.writeHead(answer.statusCode, answer.headers);
-      answer.pipe(response);
+      // A response that breaks off does so for the browser, too.
+      pipeline(answer, response, () => undefined);
     });
     onward.on("error", () => response.destroy());
     request.pipe(onward);
