@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use djinn_local::{Backing, BackingOptions};
-use djinn_scripted::{RecordedRequest, Script, ScriptedModel};
+use djinn_scripted::{ChunkGate, RecordedRequest, Script, ScriptedModel};
 use djinn_testkit::lambdasim::{Function, Invocation, InvocationOutcome, Lambda};
 use serde_json::{Value, json};
 
@@ -37,6 +37,8 @@ pub(crate) struct Options {
     pub(crate) ledger: Option<PathBuf>,
     /// The configuration folder, if it has one.
     pub(crate) config: Option<PathBuf>,
+    /// Holds the first message in mid-sentence, if any.
+    pub(crate) gate: Option<ChunkGate>,
     /// Further environment variables of the functions.
     pub(crate) variables: Vec<(&'static str, String)>,
 }
@@ -52,6 +54,7 @@ impl Default for Options {
             model_timeout_s: 1,
             ledger: None,
             config: None,
+            gate: None,
             variables: Vec::new(),
         }
     }
@@ -84,7 +87,13 @@ impl Host {
     /// Starts everything; `name` is the log's.
     pub(crate) async fn start(name: &str, options: Options, story: Story) -> Self {
         let script = Script::default();
-        let says = move |request: &RecordedRequest| story.says(&message(request));
+        let gate = options.gate;
+        let says = move |request: &RecordedRequest| match (message(request), &gate) {
+            (message, Some(gate)) if message == "t1" => {
+                story.says(&message).delta_chars(8).with_gate(2, gate.clone())
+            }
+            (message, _) => story.says(&message),
+        };
         script.on_request(|_| true).respond_with(says).always();
         let model = ScriptedModel::start_with(script).await.unwrap();
         let timeout = options.model_timeout_s;

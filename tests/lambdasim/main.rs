@@ -20,6 +20,7 @@ mod fold;
 mod hand_over;
 mod host;
 mod kills;
+mod pages;
 mod plan;
 mod scheduler;
 mod story;

@@ -188,6 +188,7 @@ fn build_router(region: Arc<LambdaRegion>) -> Router {
             post(runtime_api::post_init_error),
         )
         .route("/2015-03-31/functions/{function}/invocations", post(invoke_api::handle_invoke))
+        .route("/lambda-url/{function}/", any(front_door::handle_request))
         .route("/lambda-url/{function}/{*path}", any(front_door::handle_request))
         .layer(DefaultBodyLimit::disable())
         .with_state(region)

@@ -8,10 +8,10 @@ use anyhow::{Result, ensure};
 use djinn_settings::table::contributor::{ALWAYS_HAND_OVER, RUSTDOC};
 
 use super::built_programs::{BuiltPrograms, workspace_cargo};
-use super::test_process;
+use super::{clients, test_process};
 use crate::process::{cargo_command, run};
 use crate::terminal::print_line;
-use crate::{venv, workspace};
+use crate::{page, venv, workspace};
 
 pub(super) fn check_format() -> Result<()> {
     run(&mut cargo_command(&["fmt", "--all", "--check"]))
@@ -153,9 +153,13 @@ pub(super) fn run_lambdasim() -> Result<()> {
     test_process::run_tests(&mut lambdasim_tests()?)
 }
 
-/// Builds the functions, and returns the command for the functions' tests.
+/// Builds the functions and the page, and returns the command for the functions' tests, some of which open a browser.
 pub(crate) fn lambdasim_tests() -> Result<Command> {
-    BuiltPrograms::new()?.ignored_test_command("tests", "lambdasim", &["--skip", "kills::"])
+    let venv = venv::ensure_venv()?;
+    page::build()?;
+    clients::install_packages(&venv)?;
+    let words = ["--skip", "kills::"];
+    venv.with_venv(BuiltPrograms::new()?.ignored_test_command("tests", "lambdasim", &words)?)
 }
 
 /// Tests runs with killed functions, and a killed `cargo dev ask`.

@@ -33,6 +33,15 @@ struct Prelude {
     headers: BTreeMap<String, HeaderValues>,
 }
 
+/// The path of a request to a function URL.
+#[derive(Deserialize)]
+pub(crate) struct FunctionPath {
+    function: String,
+    /// Empty for the root.
+    #[serde(default)]
+    path: String,
+}
+
 /// One or several values of a header.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -43,7 +52,7 @@ enum HeaderValues {
 
 pub(crate) async fn handle_request(
     State(region): State<Arc<LambdaRegion>>,
-    Path((function, path)): Path<(String, String)>,
+    Path(FunctionPath { function, path }): Path<FunctionPath>,
     request: Request<Body>,
 ) -> Response {
     let Some(deployment) = region.find_function(&function) else {
