@@ -1,11 +1,18 @@
 //! `cargo xtask check`: checks a configuration folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Result, bail};
 use djinn_local::{CheckedFolder, Djinn, check_folder};
 
+use crate::dev::home_dir;
+use crate::process::command_output;
 use crate::terminal::print_line;
+use crate::workspace;
+
+/// The script that uses the files for documents, each once.
+const CHECK_TEMPLATES: &str = "infra/sandbox/check_templates.py";
 
 /// The folder to check.
 #[derive(clap::Args)]
@@ -28,16 +35,37 @@ impl CheckArguments {
             bail!("{} is not a folder", folder.display());
         }
         let djinn = Djinn::new().with_settings_check(djinn_local::check_settings);
-        let checked = check_folder(&djinn, folder, tools).or_else(|problems| {
-            problems.iter().for_each(|problem| print_line(problem));
-            match problems.len() {
-                1 => bail!("1 problem"),
-                count => bail!("{count} problems"),
-            }
-        })?;
+        let checked = check_folder(&djinn, folder, tools).or_else(fail)?;
+        let templates = folder.join("templates");
+        if templates.is_dir() {
+            check_templates(&templates)?;
+        }
         checked.warnings.iter().for_each(|warning| print_line(&format!("warning: {warning}")));
         Ok(checked)
     }
+}
+
+/// Prints the problems, and returns their number as an error.
+fn fail<T>(problems: Vec<String>) -> Result<T> {
+    problems.iter().for_each(|problem| print_line(problem));
+    match problems.len() {
+        1 => bail!("1 problem"),
+        count => bail!("{count} problems"),
+    }
+}
+
+/// Checks the logo and the Office files of documents with the Python of a sandbox, which `cargo dev` or `cargo xtask
+/// reports` has installed.
+fn check_templates(templates: &Path) -> Result<()> {
+    let places = [home_dir().join("python"), workspace::target_dir().join("sandbox-python")];
+    let pythons = places.map(|place| place.join("bin/python"));
+    let Some(python) = pythons.iter().find(|python| python.is_file()) else {
+        print_line("warning: templates/ is checked only after `cargo dev` has installed Python");
+        return Ok(());
+    };
+    let script = workspace::root().join(CHECK_TEMPLATES);
+    let faults = command_output(Command::new(python).arg(script).arg(templates))?;
+    if faults.is_empty() { Ok(()) } else { fail(faults.lines().map(str::to_owned).collect()) }
 }
 
 /// Checks the files of a configuration folder.
@@ -55,7 +83,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::workspace;
 
     #[test]
     fn the_example_is_valid_as_a_whole() {

@@ -1,7 +1,13 @@
 """Documents in the theme of a deployment: its colors, fonts, footer and logo, and its Word and PowerPoint files."""
 
 import os
+import shutil
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
+
+CHECK = Path(__file__).parents[4] / "infra/sandbox/check_templates.py"
 
 ACCENT, FOOTER, HEADING, AUTHOR = "7A1F5C", "ACME · internal", "B0413E", "Words of the author"
 THEME = {"colors": [ACCENT, "F2B705", "2E7D6B", "3B5BA5", "B0413E", "6B6B6B"], "latin": "Georgia", "footer": FOOTER,
@@ -131,5 +137,20 @@ def faults_of_theme(text, fonts):
     if told["notes"] or not is_signed or tuple(bytes.fromhex(ACCENT)) not in colors:
         yield f"themed.pdf: {told}"
     house.use_theme(None)
+    yield from faults_of_check()
     for name in ("narrow.pptx", "master.pptx", "short.pptx", "master.docx", "abnormal.docx"):
         os.remove(name)
+
+
+def faults_of_check():
+    """Yields a fault if the check of a deployment's files finds other faults than there are."""
+    os.makedirs("templates", exist_ok=True)
+    for docx, pptx, faults in (
+            ("master.docx", "master.pptx", []), ("abnormal.docx", "narrow.pptx", ["master.docx", "master.pptx"]),
+            ("theme-logo.png", "master.pptx", ["master.docx"])):
+        shutil.copy(docx, "templates/master.docx")
+        shutil.copy(pptx, "templates/master.pptx")
+        told = subprocess.run([sys.executable, CHECK, "templates"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        if [line.split(":")[0] for line in told.splitlines()] != [f"templates/{name}" for name in faults]:
+            yield f"check of {docx} and {pptx}: {told}"
+    shutil.rmtree("templates")
