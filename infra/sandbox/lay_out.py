@@ -3,8 +3,8 @@
     python3.13 infra/sandbox/lay_out.py code|documents FOLDER
 
 `FOLDER/packages` receives the sandbox's wheels of requirements.txt for Lambda on arm64, without unused files, and as
-byte code only, because a function cannot cache byte code on its read-only disk. `FOLDER/fonts` receives fonts with Latin,
-Chinese and Korean characters and emoji. The script prints and checks the total size, which must fit into a function.
+byte code only, because a function cannot cache byte code on its read-only disk. `FOLDER/fonts` receives the fonts. The
+script prints and checks the total size, which must fit into a function.
 """
 
 import compileall
@@ -45,6 +45,22 @@ FONTS = (
      "feb3e57888ce3acb604f270c278cfb304c674306518771619ddbdefca42a066b"),
     ("@expo-google-fonts/noto-sans@0.4.2", "700Bold_Italic/NotoSans_700Bold_Italic.ttf",
      "7e34616e092593c340449baf9a259075a054c6419511ccf21ff0d83a1c9dd0d0"),
+    ("@expo-google-fonts/noto-sans-arabic@0.4.3", "400Regular/NotoSansArabic_400Regular.ttf",
+     "252629ca0e87b6233851249b8cbf7b43445211a8caf199f1b306a19202251508"),
+    ("@expo-google-fonts/noto-sans-arabic@0.4.3", "700Bold/NotoSansArabic_700Bold.ttf",
+     "a86a704ff8b315082f4859b04c2f8f746f4cefb14553ef10505f143e0d4829d3"),
+    ("@expo-google-fonts/noto-sans-hebrew@0.4.1", "400Regular/NotoSansHebrew_400Regular.ttf",
+     "e0ee753f09733337b9236221018d4bf71fd6d06c87dd76bbc83120514bc55911"),
+    ("@expo-google-fonts/noto-sans-hebrew@0.4.1", "700Bold/NotoSansHebrew_700Bold.ttf",
+     "8010b087f33f152e25aef020e68cb5568d6f8deebb6dde8f60d655196e59ebde"),
+    ("@expo-google-fonts/noto-sans-thai@0.4.2", "400Regular/NotoSansThai_400Regular.ttf",
+     "9acb585d8662ca4ed1b1cf5889dfa1393f8555103b3986e1ea1e3af4faef70bd"),
+    ("@expo-google-fonts/noto-sans-thai@0.4.2", "700Bold/NotoSansThai_700Bold.ttf",
+     "0be544f347b3ab6382bdc2b555a783727a4858a3dc140670406924670967d916"),
+    ("@expo-google-fonts/noto-sans-bengali@0.4.4", "400Regular/NotoSansBengali_400Regular.ttf",
+     "6826d9667972f0f96e48c46f7a24e70afe97205032e6295cfb1f13fbbb8b90a3"),
+    ("@expo-google-fonts/noto-sans-bengali@0.4.4", "700Bold/NotoSansBengali_700Bold.ttf",
+     "3a44a4cf2c4f79c3ead8f52dffd5b3a66f0b2483792d66bad81e1a51e888bfd6"),
 )
 FONT_LICENSE = "package/LICENSE_FONT"
 
@@ -161,7 +177,7 @@ def fetch_font(fonts, number, package, name, sha256):
     if hashlib.sha256(font).hexdigest() != sha256:
         sys.exit(f"{package} has another font than is expected")
     fonts.mkdir(parents=True, exist_ok=True)
-    (fonts / f"{number}-{Path(name).name}").write_bytes(font)
+    (fonts / f"{number:02}-{Path(name).name}").write_bytes(font)
     license_name = f"OFL-{package.split('/')[1].split('@')[0]}.txt"
     (fonts / license_name).write_bytes(license)
 

@@ -192,14 +192,28 @@ class _Plot:
             self.drawing.line([(self.left, y), (self.right, y)], "soft" if tick == 0 else "grid")
             self.drawing.text(self.left - 8, y + 4, text, _SIZE, "soft", "end")
 
+    def leave_labels(self):
+        """Leaves room for labels below the plot, in up to two lines."""
+        step = (self.right - self.left - 40) / len(self.chart.labels)
+        self.labels = [_two_lines(label, max(60, step - 6)) for label in self.chart.labels]
+        self.bottom -= 12 + 14 * max(map(len, self.labels))
+
     def add_labels(self, xs, step):
         """Draws labels below their places, as many as have room."""
-        labels = self.chart.labels
-        wide = max(house.text_width(label) for label in labels) * _SIZE * LETTER
+        wide = max(house.text_width(line) for lines in self.labels for line in lines) * _SIZE * LETTER
         every = max(1, math.ceil((min(wide, 120) + 10) / step))
-        for place in range(0, len(labels), every):
-            text = shortened(labels[place], step * every - 4, _SIZE)
-            self.drawing.text(xs[place], self.bottom + 18, text, _SIZE, "soft", "middle")
+        for x, lines in list(zip(xs, self.labels))[::every]:
+            for number, line in enumerate(lines):
+                text = shortened(line, step * every - 4, _SIZE)
+                # The first label may be wider than the axis of values.
+                x = max(x, house.text_width(text) * _SIZE * LETTER / 2)
+                self.drawing.text(x, self.bottom + 18 + 14 * number, text, _SIZE, "soft", "middle")
+
+
+def _two_lines(text, width):
+    """Returns a text in one line if it fits, otherwise in two."""
+    first, *more = _lines(text.strip(), width, _SIZE)
+    return [first, text.strip()[len(first):].strip()] if more else [first]
 
 
 def _lines(text, width, size):
@@ -262,11 +276,12 @@ def _bars(chart):
 def _draw_bars(plot):
     chart, drawing = plot.chart, plot.drawing
     bars = list(_bars(chart))
-    has_values = not chart.is_stacked and len(bars) <= 14
+    widest = max(len(number(bar[5])) for bar in bars) * 10.5 * LETTER
+    has_values = not chart.is_stacked and len(bars) <= 14 and widest * len(bars) < 0.72 * (plot.right - 40)
     edges = [edge for bar in bars for edge in bar[4:]]
     # The value of a negative bar needs room above the labels.
     plot.scale([*edges, min(edges) * 1.1] if has_values and min(edges) < 0 else edges)
-    plot.bottom -= 26
+    plot.leave_labels()
     plot.top += 10 if has_values else 0
     plot.add_value_axis()
     step = (plot.right - plot.left) / len(chart.labels)
@@ -288,20 +303,23 @@ def _draw_rows(plot):
     room = plot.right * 0.38
     widest = min(room, max(house.text_width(label) for label in chart.labels) * _SIZE * LETTER + 12)
     plot.left += widest
-    numbers = [number(bar[5]) for bar in bars]
+    step = (plot.bottom - plot.top) / len(chart.labels)
+    has_values = not chart.is_stacked and step * 0.72 / bars[0][2] > 10
+    numbers = [number(bar[5]) for bar in bars] if has_values else [""]
     plot.right -= max(map(len, numbers)) * _SIZE * LETTER + 8
     # The value of a negative bar stands between the label and the bar.
     plot.left += max((len(told) for told in numbers if told.startswith("−")), default=0) * _SIZE * LETTER
-    step = (plot.bottom - plot.top) / len(chart.labels)
     for at, label in enumerate(chart.labels):
-        drawing.text(4 + widest - 12, plot.top + step * (at + 0.5) + 4, shortened(label, widest - 8, _SIZE), _SIZE,
-                     "ink", "end")
+        lines = _two_lines(label, widest - 8) if step > 26 else [label]
+        for line, text in enumerate(lines):
+            y = plot.top + step * (at + 0.5) + 4 + 13 * (line - (len(lines) - 1) / 2)
+            drawing.text(4 + widest - 12, y, shortened(text, widest - 8, _SIZE), _SIZE, "ink", "end")
     for at, bar, count, place, start, end in bars:
         high = step * 0.72 / count
         y = plot.top + step * (at + 0.5) + (bar - count / 2) * high
         left, right = sorted((plot.x(start), plot.x(end)))
         drawing.rect(left, y + high * 0.05, max(right - left, 0.7), high * 0.9, color_of(place))
-        if not chart.is_stacked:
+        if has_values:
             x, anchor = (right + 6, "start") if end >= 0 else (left - 6, "end")
             drawing.text(x, y + high / 2 + 4, number(end), _SIZE, "ink", anchor)
     drawing.line([(plot.x(0), plot.top), (plot.x(0), plot.bottom)], "soft")
@@ -317,8 +335,8 @@ def _draw_lines(plot):
         layers.append((name, values, below))
         below = values if chart.is_stacked else below
     plot.scale([value for _, values, _ in layers for value in values if value is not None], is_area)
-    plot.bottom -= 26
-    names = [shortened(name, 150, _SIZE) for name, _ in chart.series]
+    plot.leave_labels()
+    names = [shortened(name, min(150, plot.right * 0.25), _SIZE) for name, _ in chart.series]
     if any(names):
         plot.right -= max(map(house.text_width, names)) * _SIZE * LETTER + 12
     plot.add_value_axis()
@@ -369,8 +387,8 @@ def _draw_pie(plot):
     chart, drawing = plot.chart, plot.drawing
     values = chart.series[0][1]
     total, start = sum(values), -math.pi / 2
-    radius = min((plot.bottom - plot.top) / 2, plot.right * 0.24)
-    x, y = plot.left + radius + 20, (plot.top + plot.bottom) / 2
+    radius = min((plot.bottom - plot.top) / 2, plot.right * (0.24 if plot.right > 500 else 0.18))
+    x, y = plot.left + radius + plot.right * 0.03, (plot.top + plot.bottom) / 2
     for place, value in enumerate(values):
         end = start + 2 * math.pi * value / total
         steps = max(2, int((end - start) * 24))
@@ -382,16 +400,17 @@ def _draw_pie(plot):
         drawing.line([side, (x + radius * 0.56 * math.cos(start), y + radius * 0.56 * math.sin(start))], "paper", 1.5)
         start = end
     step = min(28, (plot.bottom - plot.top) / len(values))
-    top, left = y - step * (len(values) - 1) / 2 + 4, x + radius + 44
+    top, left = y - step * (len(values) - 1) / 2 + 4, x + radius + plot.right * 0.06
     size = min(13, step * 0.8)
-    widest = max(map(house.text_width, chart.labels)) * size * LETTER
-    right = min(left + 30 + widest, plot.right - 130)
-    for place, (label, value) in enumerate(zip(chart.labels, values)):
+    shares = [number(round(100 * value / total, 1)) + " %" for value in values]
+    if chart.unit not in ("%", "％"):
+        shares = [f"{number(value)} · {share}" for value, share in zip(values, shares)]
+    widest, room = (max(map(house.text_width, texts)) * size * LETTER for texts in (chart.labels, shares))
+    right = min(left + 50 + widest + room, plot.right)
+    for place, (label, share) in enumerate(zip(chart.labels, shares)):
         drawing.rect(left, top + step * place - 10, 11, 11, _shade(place))
-        share = number(round(100 * value / total, 1)) + " %"
-        told = share if chart.unit in ("%", "％") else f"{number(value)} · {share}"
-        drawing.text(left + 20, top + step * place, shortened(label, right - left - 20, size), size)
-        drawing.text(right + 76 + 40 * (len(told) > 8), top + step * place, told, size, "soft", "end")
+        drawing.text(left + 20, top + step * place, shortened(label, right - room - left - 24, size), size)
+        drawing.text(right, top + step * place, share, size, "soft", "end")
 
 
 def _shade(place):

@@ -14,8 +14,8 @@ ACCENT, SECOND = SERIES[0], SERIES[1]
 # The accent as a dark ground, the head of tables, soft grounds, and lines.
 DARK, HEAD, SOFT, LINES = "12304A", "E4EDF4", "F5F7F9", "C9D2DB"
 LINK = "0B62C4"
-# The fonts of Office documents.
-LATIN, CHINESE, CODE = "Calibri", "Microsoft YaHei", "Consolas"
+# The fonts of Office documents; the last is that of scripts such as Arabic and Thai.
+LATIN, CHINESE, CODE, OTHERS = "Calibri", "Microsoft YaHei", "Consolas", "Arial"
 # The line at the foot of a deployment's documents, the file of its logo, and its Word and PowerPoint files; or empty.
 FOOTER, LOGO, DOCX, PPTX = "", "", "", ""
 _OURS = {name: value for name, value in globals().items() if name.isupper() and not name.startswith("_")}

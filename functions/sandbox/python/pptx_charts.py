@@ -1,7 +1,8 @@
 """Charts of PowerPoint, which stay editable."""
 
 import house
-from chart import is_horizontal
+from chart import is_horizontal, number
+from drawing import LETTER
 from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.dml.color import RGBColor
 from pptx.enum.chart import XL_CHART_TYPE, XL_LABEL_POSITION, XL_LEGEND_POSITION, XL_TICK_LABEL_POSITION
@@ -10,8 +11,8 @@ from pptx.util import Pt
 _TYPES = {"bar": (XL_CHART_TYPE.COLUMN_CLUSTERED, XL_CHART_TYPE.COLUMN_STACKED), "line": (XL_CHART_TYPE.LINE,) * 2,
           "row": (XL_CHART_TYPE.BAR_CLUSTERED, XL_CHART_TYPE.BAR_STACKED), "pie": (XL_CHART_TYPE.DOUGHNUT,) * 2,
           "area": (XL_CHART_TYPE.AREA, XL_CHART_TYPE.AREA_STACKED), "scatter": (XL_CHART_TYPE.XY_SCATTER,) * 2}
-# The room of a value above a bar, in points; with less, bars show no values.
-_VALUE = 42
+# The font size of values.
+_SIZE = 13
 
 
 def add_chart(shapes, chart, left, top, width, height):
@@ -31,9 +32,9 @@ def add_chart(shapes, chart, left, top, width, height):
     frame = shapes.add_chart(_TYPES[kind][chart.is_stacked], *(Pt(edge) for edge in (left, top, width, height)), data)
     frame._element.nvGraphicFramePr.cNvPr.set("descr", chart.description()[:500])
     drawn = frame.chart
-    # The library's ids of axes are negative; the schema wants a number of 32 bits without a sign.
+    # The library's ids of axes are negative; the schema wants no sign, and LibreOffice reads 31 bits.
     for id_of in drawn._chartSpace.xpath("//c:axId | //c:crossAx"):
-        id_of.set("val", f"{int(id_of.get('val')) % 2**32}")
+        id_of.set("val", f"{int(id_of.get('val')) % 2**31}")
     drawn.has_title = False
     drawn.font.size, drawn.font.name = Pt(13), house.LATIN
     drawn.font.color.rgb = RGBColor.from_string(house.SOFT_INK)
@@ -74,11 +75,15 @@ def _shape_series(drawn, kind, chart, width):
     if kind in ("bar", "row"):
         plot.gap_width, plot.overlap = 55, 100 if chart.is_stacked else -8
     count = sum(len(values) for _, values in chart.series)
-    has_room = kind == "row" and count <= 24 or kind == "bar" and count * _VALUE <= width
+    widest = max((len(number(value or 0)) for _, values in chart.series for value in values), default=0) \
+        if kind == "bar" else 0
+    # A bar with less room than its value shows none.
+    room = (width - 60) / max(1, len(chart.labels)) / (len(chart.series) + 0.55)
+    has_room = kind == "row" and count <= 24 or kind == "bar" and widest * _SIZE * LETTER + 3 <= room
     if kind == "pie" or has_room and not chart.is_stacked:
         plot.has_data_labels = True
         labels = plot.data_labels
-        labels.font.size = Pt(13)
+        labels.font.size = Pt(_SIZE)
         if kind == "pie":
             labels.show_percentage, labels.show_value = True, False
             labels.font.color.rgb, labels.font.bold = RGBColor(255, 255, 255), True

@@ -1,9 +1,20 @@
 """Documents from model-written text: pages, slides, Word, PowerPoint and PDF."""
 
+import collections
+import datetime
+import importlib
+import io
 import os
 import re
+import unicodedata
+import zipfile
 
 import house
+from chart import BadChart, read_chart
+from formula_drawing import draw_formula
+from markdown import Block, parse
+from pictures import BadPicture, fit_picture
+from typesetting import name_scripts
 
 # Maximum bytes of a text, and of a document.
 MAX_TEXT = 2 * 1024 * 1024
@@ -22,6 +33,8 @@ MAX_MISSING = 50
 _FIGURE = re.compile(r"^\s*(?:figure|fig\.|图)\s*\d+\s*[:：.．、]?\s*(?=\S)", re.IGNORECASE)
 _TABLE = re.compile(r"^(?:table|表格?)\s*\d*\s*[:：.．、]\s*(\S.{0,200})$", re.IGNORECASE)
 
+# Letters of a page that are no text.
+_MARKUP = re.compile("<style[^<]*</style>|<[^<>]{0,2000}>")
 # Characters that XML cannot contain.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
@@ -34,21 +47,21 @@ class Task:
     """A rendering job and its findings.
 
     `text` and `title` come from the request; `language` is the language of the text (`en`, `zh`), and `model_language`
-    the language for reports to the model; `fonts` are paths of fonts for formats without fonts of their own; `missing`
+    the language for reports to the model; `is_rtl` is true for a text from right to left; `fonts` are paths of fonts for formats without fonts of their own; `missing`
     and `notes` are reported.
     """
 
     def __init__(self, text, title, language, fonts, own_name):
         self.text, self.title, self.fonts = text, title, fonts
-        self.language, self.model_language = language_of(text, language), language
+        words = _MARKUP.sub(" ", text)[:20_000]
+        self.language, self.model_language = language_of(words, language), language
+        self.is_rtl = is_right_to_left(words)
         self.missing, self.notes = [], []
         self._own_name, self._room, self._known = own_name, MAX_PICTURES, {}
 
     def picture(self, name, again=False):
         """Returns the image of this name, or None, and records a missing image. With `again`, each use counts toward
         the limit."""
-        from pictures import BadPicture, fit_picture
-
         file = _file_name(name)
         if file not in self._known or again:
             try:
@@ -80,8 +93,6 @@ class Task:
 
     def logo(self):
         """Returns the image of the deployment's logo, or None."""
-        from pictures import BadPicture, fit_picture
-
         try:
             picture = fit_picture(house.LOGO, MAX_LOGO_EDGE, MAX_LOGO) if house.LOGO else None
             if picture and picture.format not in ("PNG", "JPEG"):
@@ -93,8 +104,6 @@ class Task:
 
     def chart(self, text):
         """Returns the chart of a block, or None, and records the reason."""
-        from chart import BadChart, read_chart
-
         try:
             chart = read_chart(text, self.model_language)
         except BadChart as error:
@@ -117,10 +126,16 @@ class Task:
 
 def language_of(text, default):
     """Returns the language of a text (`en`, `zh`): the default for texts without letters."""
-    letters = sum(1 for letter in text[:20_000] if letter.isalpha() and letter < "\u2e80")
-    chinese = sum(1 for letter in text[:20_000] if "\u4e00" <= letter <= "\u9fff")
+    letters = sum(1 for letter in text if letter.isalpha() and letter < "\u2e80")
+    chinese = sum(1 for letter in text if "\u4e00" <= letter <= "\u9fff")
     # A Chinese character counts as a word, and data, links and code are in Latin letters everywhere.
     return default if letters + chinese < 20 else "zh" if chinese * 5 > letters else "en"
+
+
+def is_right_to_left(text):
+    """Returns true for a text in a script such as Arabic; data, links and code are in Latin letters everywhere."""
+    ways = collections.Counter(map(unicodedata.bidirectional, text))
+    return (ways["R"] + ways["AL"]) * 2 > ways["L"]
 
 
 def _file_name(name):
@@ -135,7 +150,7 @@ def render(format, name, text, title, language, fonts):
 
     Returns `{"problem", "missing_images", "notes"}`. `problem` is the reason for a missing document (`too_large`,
     `empty`, `broken`), or empty. `notes` are words: `scripts` and `addresses` that were removed, `cut` if the
-    text was too long, and `theme: FILE: REASON` for a file of the deployment's theme that was not used.
+    text was too long, `letters: SCRIPT, …` for scripts that no font has, and `theme: FILE: REASON` for a file of the deployment's theme that was not used.
     """
     task = Task(_CONTROLS.sub("", text), _CONTROLS.sub("", title).strip()[:300], language, fonts, name)
     try:
@@ -164,32 +179,24 @@ def _told(task, problem):
 
 
 def _make(format, task):
-    if format == "html":
-        from render_html import render_page
-
-        return render_page(task)
-    if format == "ppt":
-        from render_deck import render_deck
-
-        return render_deck(task)
+    # The module of a format imports this one.
+    make = importlib.import_module("render_deck" if format == "ppt" else f"render_{format}").render
+    if format in ("html", "ppt"):
+        return make(task)
+    if format == "pdf":
+        task.text, scripts = name_scripts(task.text)
+        if scripts:
+            task.note(f"letters: {', '.join(scripts)}")
     blocks, notes = read_blocks(task, _without_fence(task.text))
     if not blocks:
         raise Unrenderable("empty")
     task.title = task.title or first_heading(blocks)
     take_captions(blocks, format != "pptx")
-    if format == "docx":
-        from render_docx import render_docx as make
-    elif format == "pptx":
-        from render_pptx import render_pptx as make
-    else:
-        from render_pdf import render_pdf as make
     return make(task, blocks, notes)
 
 
 def read_blocks(task, text):
     """Returns the blocks of a Markdown text, with checked charts, and its notes."""
-    from markdown import Block, parse
-
     blocks, notes, is_cut = parse(text)
     if is_cut:
         task.note("cut")
@@ -198,8 +205,6 @@ def read_blocks(task, text):
             block.chart = task.chart(block.text)
             block.kind = "chart" if block.chart else "code"
         elif block.kind == "formula":
-            from formula_drawing import draw_formula
-
             block.drawing = draw_formula(block.text, task.fonts)
             block.kind = "formula" if block.drawing else "code"
     # A line before a heading parts nothing more.
@@ -238,9 +243,6 @@ def first_heading(blocks):
 def zip_anew(content):
     """Returns the archive of an Office document without creation times, so that the same document has the same bytes.
     """
-    import io
-    import zipfile
-
     written = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as new:
         for member in old.infolist():
@@ -252,8 +254,6 @@ def zip_anew(content):
 
 def set_properties(properties, task):
     """Sets title, language and fixed dates of an Office document."""
-    import datetime
-
     properties.title, properties.author, properties.comments = task.title[:250], "", ""
     properties.language = "zh-CN" if task.language == "zh" else "en-US"
     properties.created = properties.modified = datetime.datetime(2000, 1, 1)

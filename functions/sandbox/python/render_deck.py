@@ -22,9 +22,9 @@ html.djinn-deck,html.djinn-deck>body{margin:0!important;padding:0!important;widt
 html.djinn-deck{overflow:auto!important}html.djinn-deck>body{overflow:visible!important}
 .djinn-slide{position:relative;width:1280px;height:720px;margin:24px auto;overflow:hidden;background:inherit;transform-origin:0 0;break-inside:avoid}
 .djinn-slide>section{box-sizing:border-box!important;position:relative!important;inset:auto!important;width:1280px!important;height:720px!important;min-height:0!important;max-width:none!important;max-height:none!important;margin:0!important;overflow:hidden!important;opacity:1!important;visibility:visible!important;transform:none!important;animation:none!important}
-.djinn-number{position:absolute;right:26px;bottom:16px;font:14px/1 system-ui,sans-serif;color:#7b8794;z-index:99}
-.djinn-logo{position:absolute;right:40px;top:26px;height:44px;z-index:99}
-.djinn-foot{position:absolute;left:76px;bottom:16px;font:14px/1 system-ui,sans-serif;color:#7b8794;z-index:99}
+.djinn-number{position:absolute;inset-inline-end:26px;bottom:16px;font:14px/1 system-ui,sans-serif;color:#7b8794;z-index:99}
+.djinn-logo{position:absolute;inset-inline-end:40px;top:26px;height:44px;z-index:99}
+.djinn-foot{position:absolute;inset-inline-start:76px;bottom:16px;font:14px/1 system-ui,sans-serif;color:#7b8794;z-index:99}
 .djinn-notes{display:none!important}
 .djinn-live.djinn-deck,.djinn-live.djinn-deck>body{overflow:hidden!important}
 .djinn-live .djinn-slide{position:fixed;left:0;top:0;margin:0;display:none}
@@ -37,9 +37,9 @@ html.djinn-deck{overflow:auto!important}html.djinn-deck>body{overflow:visible!im
 _PLAIN = f"""@layer djinn{{:root{{{LIGHT}}}
 section{{padding:60px 76px 56px;font:26px/1.5 {FONTS};color:var(--ink);background:#fff;display:flex;flex-direction:column;justify-content:center}}
 section h1{{font-size:60px;line-height:1.15;color:#fff;margin:0 0 .35em;text-wrap:balance}}section h1~*{{color:#d7e3ee}}
-section:has(>h1){{background:var(--dark);border-left:22px solid var(--second)}}
+section:has(>h1){{background:var(--dark);border-inline-start:22px solid var(--second)}}
 section h2{{font-size:40px;line-height:1.2;color:var(--ink);margin:0 0 .7em;text-wrap:balance}}section:has(>h2){{justify-content:flex-start;border-top:10px solid var(--accent)}}
-section h2~*:not(table,figure){{max-width:1000px}}section h3{{font-size:29px;color:var(--accent);margin:.5em 0 .2em}}section p{{margin:.35em 0}}section ul,section ol{{margin:.3em 0;padding-left:1.3em}}
+section h2~*:not(table,figure){{max-width:1000px}}section h3{{font-size:29px;color:var(--accent);margin:.5em 0 .2em}}section p{{margin:.35em 0}}section ul,section ol{{margin:.3em 0;padding-inline-start:1.3em}}
 section li{{margin:.3em 0}}section li::marker{{color:var(--second)}}{PARTS}section table{{font-size:23px;margin:.6em 0}}section figure{{margin:.4em 0;width:100%;min-height:300px;flex:1 1 0;display:flex;flex-direction:column}}
 section figure svg,section figure img{{width:100%;height:100%;min-height:0;object-fit:contain;margin:0 auto;display:block}}section:has(>h1) a{{color:#fff}}
 section:has(>figure):has(>:is(p,ul,ol)):not(:has(>:is(table,.formula,pre))){{display:grid;grid-template-columns:36% 1fr;grid-auto-rows:min-content;column-gap:44px;align-content:start}}
@@ -74,7 +74,7 @@ root.classList.add("djinn-live");fit();
 })();"""
 
 
-def render_deck(task):
+def render(task):
     """Returns the bytes of a page of slides."""
     cleaner = clean_page(task)
     slides = _slides(task, cleaner.body)
@@ -102,8 +102,9 @@ def render_deck(task):
 def _logo_sheet(picture):
     """Returns the style of the logos of all slides, which contains the picture once; titles end before it."""
     wide = min(264, 44 * picture.width / picture.height)
-    return (f'.djinn-logo{{width:{wide:.1f}px;background:url("{address_of(picture)}") right center/contain no-repeat}}'
-            f"@layer djinn{{section h2:first-child{{padding-right:{max(0, wide - 12):.1f}px}}}}")
+    return (f'.djinn-logo{{width:{wide:.1f}px;background:url("{address_of(picture)}") center/contain no-repeat}}'
+            ".djinn-slide:has(>section>h1) .djinn-logo{background-color:#fff;outline:9px solid #fff;border-radius:2px}"
+            f"@layer djinn{{section h2:first-child{{padding-inline-end:{max(0, wide - 12):.1f}px}}}}")
 
 
 def _take_notes(slide):

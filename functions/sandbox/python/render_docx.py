@@ -1,10 +1,24 @@
 """Word documents."""
 
 import io
+import re
 
+import docx
 import formula
 import house
+from chart import draw_chart
+from docx.enum.style import WD_STYLE_TYPE
+from docx.enum.text import WD_ALIGN_PARAGRAPH, WD_TAB_ALIGNMENT, WD_TAB_LEADER
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls, qn
+from docx.parts.numbering import NumberingPart
+from docx.shared import Cm, Pt, RGBColor
+from docx.styles import BabelFish
+from docx.text.paragraph import Paragraph
+from docx.text.run import Run as WrittenRun
 from markdown import MAX_LEVEL, Run, plain
+from pictures import shown_size
 from render import set_properties, zip_anew
 from tables import column_widths
 from words import words
@@ -22,14 +36,12 @@ _BULLETS = "•◦▪"
 _CONTENTS = ("toc 1", "toc 2")
 # The parts of a Word file that are not about its text, by the ends of their relationships.
 _OF_ALL_TEXTS = ("/styles", "/numbering", "/settings", "/webSettings", "/fontTable", "/theme")
-_AFTER_SHADE = ("w:tabs", "w:spacing", "w:ind", "w:contextualSpacing", "w:jc", "w:outlineLvl", "w:rPr")
+_AFTER_BORDERS = ("w:shd", "w:tabs", "w:spacing", "w:ind", "w:contextualSpacing", "w:jc", "w:outlineLvl", "w:rPr")
 
 
-def render_docx(task, blocks, notes):
+def render(task, blocks, notes):
     """Returns the bytes of a document."""
-    import docx
-
-    document = _open_master(docx, task) if house.DOCX else None
+    document = _open_master(task) if house.DOCX else None
     if document is None:
         document = docx.Document()
         _renew(document)
@@ -43,18 +55,25 @@ def render_docx(task, blocks, notes):
     elif task.title:
         document.add_paragraph(task.title, "Title")
     headings = [block for block in blocks if block.kind == "heading"]
+    # The title has its own style, so the highest headings below it are parts.
+    writer.top = min((block.level for block in headings), default=1)
     if len(headings) in _WITH_CONTENTS:
         writer.write_contents(headings)
     for block in blocks:
         writer.write(block)
     if notes:
         writer.write_notes(notes)
+    if task.is_rtl:
+        _turn(document)
+    _copy_looks(document.element)
+    if not house.DOCX:
+        _copy_looks(document.styles.element)
     written = io.BytesIO()
     document.save(written)
     return zip_anew(written.getvalue())
 
 
-def _open_master(docx, task):
+def _open_master(task):
     """Returns the Word file of the deployment without its text, or None if it cannot be used."""
     try:
         document = docx.Document(house.DOCX)
@@ -76,9 +95,6 @@ def _open_master(docx, task):
 
 def _own_styles(styles):
     """Returns the names of a file's styles of paragraphs, and removes its other styles with names that ours need."""
-    from docx.enum.style import WD_STYLE_TYPE
-    from docx.styles import BabelFish
-
     own = set()
     for style in list(styles):
         if style.type == WD_STYLE_TYPE.PARAGRAPH:
@@ -105,19 +121,37 @@ def _drop_parts(part):
 
 def _renew(document):
     """Makes the library's file one of Word 2013 and later, which otherwise opens it in compatibility mode."""
-    for setting in document.settings.element.iter(_name("w:compatSetting")):
-        if setting.get(_name("w:name")) == "compatibilityMode":
-            setting.set(_name("w:val"), "15")
+    for setting in document.settings.element.iter(qn("w:compatSetting")):
+        if setting.get(qn("w:name")) == "compatibilityMode":
+            setting.set(qn("w:val"), "15")
     # A copy of the styles for Word 2010, which would contradict ours.
     for key, rel in list(document.part.rels.items()):
         if rel.reltype.endswith("/stylesWithEffects"):
             del document.part.rels[key]
 
 
-def _set_page(document, task):
-    from docx.enum.text import WD_ALIGN_PARAGRAPH
-    from docx.shared import Cm
+def _turn(document):
+    """Makes the text of a document right to left, besides code."""
+    code = document.styles["Code"]
+    for style in document.styles:
+        if style.type == WD_STYLE_TYPE.PARAGRAPH and style.base_style is None or style == code:
+            form = _parse(f'<w:bidi w:val="{int(style != code)}"/>')
+            style.element.get_or_add_pPr().insert_element_before(form, "w:adjustRightInd", "w:snapToGrid",
+                                                                 *_AFTER_BORDERS[2:])
+    for run in document.element.xpath(f"//w:r[not(../w:pPr/w:pStyle/@w:val='{code.style_id}')]"):
+        WrittenRun(run, document).font.rtl = True
 
+
+def _copy_looks(element):
+    """Sets bold, italic and size for scripts such as Arabic and Thai too, which have settings of their own."""
+    for look in element.xpath("//w:rPr/w:b | //w:rPr/w:i | //w:rPr/w:sz"):
+        copy = look.makeelement(f"{look.tag}Cs", look.attrib)
+        for old in look.getparent().findall(copy.tag):
+            look.getparent().remove(old)
+        look.addnext(copy)
+
+
+def _set_page(document, task):
     section = document.sections[0]
     section.page_width, section.page_height = Cm(21), Cm(29.7)
     section.left_margin = section.right_margin = Cm(2.5)
@@ -133,9 +167,7 @@ def _set_page(document, task):
         shape = logo.add_run().add_picture(io.BytesIO(picture.content), height=Cm(1))
         # Numbers of pictures are unique in all parts of a document.
         shape._inline.docPr.set("id", "100000")
-    borders = _element("w:pBdr", {})
-    borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "4", "w:space": "4", "w:color": house.LINES}))
-    _insert_form(header, borders)
+    _add_borders(header._p.get_or_add_pPr(), house.LINES, 4, 4, "bottom")
     for footer in (section.footer, section.first_page_footer):
         paragraph = footer.paragraphs[0]
         paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
@@ -145,18 +177,13 @@ def _set_page(document, task):
 
 
 def _add_field(paragraph, instruction, shown, is_dirty=False, is_bold=None):
-    """Adds a field that Word computes; until then, it shows a text."""
-    begin = _element("w:fldChar", {"w:fldCharType": "begin"})
-    if is_dirty:
-        begin.set(_name("w:dirty"), "true")
-    parts = [begin, _element("w:instrText", {"xml:space": "preserve"}, f" {instruction} "),
-             _element("w:fldChar", {"w:fldCharType": "separate"})]
-    if shown is not None:
-        parts += [_element("w:t", {}, shown), _element("w:fldChar", {"w:fldCharType": "end"})]
-    for part in parts:
+    """Adds a field that Word and LibreOffice compute; until then, it shows a text."""
+    dirty = ' w:dirty="true"' if is_dirty else ""
+    for part in (f'<w:fldChar w:fldCharType="begin"{dirty}/>', f'<w:instrText xml:space="preserve"> {instruction} </w:instrText>',
+                 '<w:fldChar w:fldCharType="separate"/>', f"<w:t>{shown}</w:t>", '<w:fldChar w:fldCharType="end"/>'):
         run = paragraph.add_run()
         run.bold = is_bold
-        run._r.append(part)
+        run._r.append(_parse(part))
 
 
 # The styles of the library's file that a deployment's file may lack, each with the style below it.
@@ -166,9 +193,6 @@ _NEEDED = {**dict.fromkeys([*_SIZES, "Quote", "Caption", "List Paragraph", "Head
 
 def _set_styles(document, own=()):
     """Sets our styles, besides those that the file of a deployment has as its `own`."""
-    from docx.enum.style import WD_STYLE_TYPE
-    from docx.shared import Pt
-
     styles = document.styles
     for name, base in _NEEDED.items() if own else ():
         if name not in own:
@@ -183,19 +207,15 @@ def _set_styles(document, own=()):
 
 
 def _set_body(body):
-    from docx.shared import Pt, RGBColor
-
     body.font.name, body.font.size = house.LATIN, Pt(10.5)
     body.font.color.rgb = RGBColor.from_string(house.INK)
     body.paragraph_format.space_after, body.paragraph_format.line_spacing = Pt(7), 1.25
     language = body.element.get_or_add_rPr()
-    language.append(_element("w:lang", {"w:val": "en-US", "w:eastAsia": "zh-CN"}))
+    language.append(_parse('<w:lang w:val="en-US" w:eastAsia="zh-CN"/>'))
     _set_fonts(language, house.LATIN)
 
 
 def _set_headings(headings):
-    from docx.shared import Pt, RGBColor
-
     for style, name, size in headings:
         style.font.name, style.font.size, style.font.bold = house.LATIN, Pt(size), True
         style.font.italic = False
@@ -204,26 +224,19 @@ def _set_headings(headings):
         style.paragraph_format.space_before = Pt(0 if name == "Title" else 18 if size > 14 else 12)
         style.paragraph_format.space_after = Pt(12 if name == "Title" else 6)
         properties = style.element.get_or_add_pPr()
-        for border in properties.findall(_name("w:pBdr")):
+        for border in properties.findall(qn("w:pBdr")):
             properties.remove(border)
         if name == "Title":
-            borders = _element("w:pBdr", {})
-            borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "18", "w:space": "6",
-                                                 "w:color": house.SECOND}))
-            properties.insert_element_before(borders, *_AFTER_SHADE)
-        elif properties.find(_name("w:outlineLvl")) is None:
+            _add_borders(properties, house.SECOND, 18, 6, "bottom")
+        elif properties.find(qn("w:outlineLvl")) is None:
             # The contents of Word are the paragraphs with a level.
-            level = _element("w:outlineLvl", {"w:val": f"{int(name[-1]) - 1}"})
+            level = _parse(f'<w:outlineLvl w:val="{int(name[-1]) - 1}"/>')
             properties.insert_element_before(level, "w:divId", "w:cnfStyle", "w:rPr", "w:sectPr", "w:pPrChange")
         _set_fonts(style.element.get_or_add_rPr(), house.LATIN)
 
 
 def _set_blocks(document, own):
     """Sets the styles of code, quotes, captions, contents, headers and footers."""
-    from docx.enum.style import WD_STYLE_TYPE
-    from docx.enum.text import WD_TAB_ALIGNMENT, WD_TAB_LEADER
-    from docx.shared import Pt, RGBColor
-
     styles = document.styles
     body = styles["Normal"]
     code = styles["Code"] if "Code" in own else styles.add_style("Code", WD_STYLE_TYPE.PARAGRAPH)
@@ -237,9 +250,7 @@ def _set_blocks(document, own):
     if "Quote" not in own:
         quote.font.italic = False
         quote.paragraph_format.left_indent = Pt(12)
-        borders = _element("w:pBdr", {})
-        borders.append(_element("w:left", {"w:val": "single", "w:sz": "18", "w:space": "10", "w:color": house.SECOND}))
-        quote.element.get_or_add_pPr().insert_element_before(borders, *_AFTER_SHADE)
+        _add_borders(quote.element.get_or_add_pPr(), house.SECOND, 18, 10, "left")
     if "Caption" not in own:
         caption.font.bold = False
         caption.paragraph_format.space_after = Pt(12)
@@ -263,31 +274,28 @@ def _set_fonts(properties, latin):
     fonts = properties.get_or_add_rFonts()
     for theme in [key for key in fonts.attrib if key.endswith("Theme")]:
         del fonts.attrib[theme]
-    for use in ("ascii", "hAnsi", "cs"):
-        fonts.set(_name(f"w:{use}"), latin)
-    fonts.set(_name("w:eastAsia"), house.CHINESE)
+    for use, font in (("ascii", latin), ("hAnsi", latin), ("eastAsia", house.CHINESE), ("cs", house.OTHERS)):
+        fonts.set(qn(f"w:{use}"), font)
 
 
-def _name(name):
-    from docx.oxml.ns import qn
-
-    return qn(name)
-
-
-def _element(name, attributes, text=None):
-    from docx.oxml import OxmlElement
-
-    element = OxmlElement(name)
-    for key, value in attributes.items():
-        element.set("{http://www.w3.org/XML/1998/namespace}space" if key == "xml:space" else _name(key), value)
-    if text is not None:
-        element.text = text
-    return element
+def _parse(content):
+    """Returns an element; its prefixes need no declaration."""
+    return parse_xml(re.sub(r"^<[\w:]+", rf'\g<0> {nsdecls("w")}', content, count=1))
 
 
-def _insert_form(paragraph, element):
-    """Inserts borders and shades before these elements; Word requires this order."""
-    paragraph._p.get_or_add_pPr().insert_element_before(element, *_AFTER_SHADE)
+def _add_borders(properties, color, width, space, *sides):
+    """Adds lines at these sides of a paragraph, of a width in eighths of a point."""
+    lines = "".join(f'<w:{side} w:val="single" w:sz="{width}" w:space="{space}" w:color="{color}"/>' for side in sides)
+    # Word requires this order.
+    properties.insert_element_before(_parse(f"<w:pBdr>{lines}</w:pBdr>"), *_AFTER_BORDERS)
+
+
+def _add_for_word(paragraph, content):
+    """Adds a run with content that only Word since 2013 knows. LibreOffice would compute no page numbers in contents
+    that are a field."""
+    paragraph._p.append(_parse('<w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/'
+                               '2006" xmlns:w15="http://schemas.microsoft.com/office/word/2012/wordml">'
+                               f'<mc:Choice Requires="w15">{content}</mc:Choice></mc:AlternateContent></w:r>'))
 
 
 class _Writer:
@@ -322,8 +330,7 @@ class _Writer:
         form.space_after, form.line_spacing = 0, 0.7
 
     def write_heading(self, block):
-        # The title has its own style, so the highest headings below it are parts.
-        paragraph = self.add_paragraph(f"Heading {min(max(1, block.level - 1), 6)}")
+        paragraph = self.add_paragraph(f"Heading {block.level - self.top + 1}")
         self.count += 1
         self.mark(paragraph, f"_Toc{self.count:06}")
         self.add_runs(paragraph, block.runs)
@@ -332,22 +339,23 @@ class _Writer:
         """Names the beginning of a paragraph, for links to it."""
         number = f"{len(self.marks) + 1}"
         self.marks.append(name)
-        paragraph._p.append(_element("w:bookmarkStart", {"w:id": number, "w:name": name}))
-        paragraph._p.append(_element("w:bookmarkEnd", {"w:id": number}))
+        paragraph._p.append(_parse(f'<w:bookmarkStart w:id="{number}" w:name="{name}"/>'))
+        paragraph._p.append(_parse(f'<w:bookmarkEnd w:id="{number}"/>'))
 
     def write_contents(self, headings):
         """Writes the contents as a field that Word updates; every entry is there already, with a link."""
         head = self.add_paragraph()
         run = head.add_run(words(self.task.language, "contents"))
         run.bold, run.font.size = True, 165_100
-        shown = [(number, block) for number, block in enumerate(headings, 1) if block.level <= 3]
+        shown = [(number, block) for number, block in enumerate(headings, 1) if block.level - self.top < 2]
         for number, block in shown:
-            paragraph = self.add_paragraph(f"toc {max(1, block.level - 1)}")
+            paragraph = self.add_paragraph(_CONTENTS[block.level - self.top])
             if number == shown[0][0]:
-                _add_field(paragraph, 'TOC \\o "1-2" \\h \\z \\u', None)
+                _add_for_word(paragraph, '<w:fldChar w:fldCharType="begin"/><w:instrText> TOC \\o "1-2" \\h \\z \\u </w:instrText>'
+                                         '<w:fldChar w:fldCharType="separate"/>')
             self.add_link(paragraph, Run(f"{plain(block.runs)[:200]}\t", link=f"#_Toc{number:06}"), is_plain=True)
             _add_field(paragraph, f"PAGEREF _Toc{number:06}", "", is_dirty=True)
-        paragraph.add_run()._r.append(_element("w:fldChar", {"w:fldCharType": "end"}))
+        _add_for_word(paragraph, '<w:fldChar w:fldCharType="end"/>')
 
     def write_text(self, block):
         paragraph = self.add_paragraph("Quote" if block.quote else "Normal")
@@ -357,8 +365,6 @@ class _Writer:
         self.add_runs(paragraph, block.runs)
 
     def write_item(self, block):
-        from docx.shared import Cm
-
         if block.name:
             paragraph = self.add_paragraph("List Paragraph")
             form = paragraph.paragraph_format
@@ -379,22 +385,15 @@ class _Writer:
     def write_code(self, block):
         paragraph = self.add_paragraph("Code")
         self.place(paragraph, block)
-        borders = _element("w:pBdr", {})
-        for side in ("top", "left", "bottom", "right"):
-            borders.append(_element(f"w:{side}", {"w:val": "single", "w:sz": "4", "w:space": "5", "w:color": house.SOFT}))
-        _insert_form(paragraph, borders)
-        _insert_form(paragraph, _element("w:shd", {"w:val": "clear", "w:color": "auto", "w:fill": house.SOFT}))
+        properties = paragraph._p.get_or_add_pPr()
+        _add_borders(properties, house.SOFT, 4, 5, "top", "left", "bottom", "right")
+        properties.find(qn("w:pBdr")).addnext(_parse(f'<w:shd w:val="clear" w:color="auto" w:fill="{house.SOFT}"/>'))
         paragraph.add_run(block.text.rstrip("\n"))
 
     def write_rule(self, _):
-        paragraph = self.add_paragraph()
-        borders = _element("w:pBdr", {})
-        borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "6", "w:space": "1", "w:color": house.LINES}))
-        _insert_form(paragraph, borders)
+        _add_borders(self.add_paragraph()._p.get_or_add_pPr(), house.LINES, 6, 1, "bottom")
 
     def write_picture(self, block):
-        from pictures import shown_size
-
         picture = self.task.picture(block.name)
         if picture is None or picture.format == "WEBP":
             if picture is not None:
@@ -405,8 +404,6 @@ class _Writer:
         self.add_figure(picture.content, shown_size(picture, *points), block.text, block.text)
 
     def write_chart(self, block):
-        from chart import draw_chart
-
         title, block.chart.title = block.chart.title, ""
         drawing = draw_chart(block.chart, 640)
         block.chart.title = title
@@ -418,15 +415,10 @@ class _Writer:
         self.add_formula(self.add_paragraph(), formula.parse(block.text), True)
 
     def add_formula(self, paragraph, node, is_alone=False):
-        from docx.oxml import parse_xml
-
         paragraph._p.append(parse_xml(formula.to_omml(node, is_alone)))
 
     def add_figure(self, content, size, caption, description):
         """Adds a picture of a size in points, and its numbered caption."""
-        from docx.enum.text import WD_ALIGN_PARAGRAPH
-        from docx.shared import Pt
-
         paragraph = self.add_paragraph()
         paragraph.alignment = WD_ALIGN_PARAGRAPH.CENTER
         shape = paragraph.add_run().add_picture(io.BytesIO(content), *(Pt(edge) for edge in size))
@@ -451,17 +443,14 @@ class _Writer:
                 (section.page_height - section.top_margin - section.bottom_margin) * 0.45)
 
     def place(self, paragraph, block):
-        from docx.shared import Cm
-
         if block.level or block.quote:
             paragraph.paragraph_format.left_indent = Cm(0.75 * min(block.level + block.quote, MAX_LEVEL))
 
     def write_notes(self, notes):
-        from docx.shared import Pt
-
         self.write_rule(None)
-        heading = self.add_paragraph().add_run(words(self.task.language, "notes"))
-        heading.bold = True
+        heading = self.add_paragraph()
+        heading.paragraph_format.keep_with_next = True
+        heading.add_run(words(self.task.language, "notes")).bold = True
         for number, runs in enumerate(notes, 1):
             paragraph = self.add_paragraph()
             paragraph.paragraph_format.space_after = Pt(2)
@@ -478,64 +467,20 @@ class _Writer:
         indent = int(0.75 * 567 * min(block.level + block.quote, MAX_LEVEL))
         sizes = [size * _TWIPS for size in (10, 9, 8, 7, 6)]
         size, widths = column_widths(block, self.room()[0] / _EMU - indent, sizes, padding=2 * _SIDE + 20)
-        table = _element("w:tbl", {})
-        table.append(self.table_properties(indent))
-        grid = _element("w:tblGrid", {})
-        for width in widths:
-            grid.append(_element("w:gridCol", {"w:w": f"{int(width)}"}))
-        table.append(grid)
-        for number, row in enumerate(block.rows):
-            table.append(self.table_row(row, widths, block.aligns, number, size / _TWIPS))
+        rows = "".join(_table_row(widths, block.aligns, number == 0) for number in range(len(block.rows)))
+        lines = f'w:val="single" w:sz="4" w:space="0" w:color="{house.LINES}"'
+        sides = (("top", 50), ("left", _SIDE), ("bottom", 50), ("right", _SIDE))
+        table = _parse(
+            f'<w:tbl><w:tblPr>{"<w:bidiVisual/>" * self.task.is_rtl}<w:tblW w:w="0" w:type="auto"/>'
+            f'<w:tblInd w:w="{indent}" w:type="dxa"/>'
+            f'<w:tblBorders><w:bottom {lines}/><w:insideH {lines}/></w:tblBorders><w:tblLayout w:type="fixed"/><w:tblCellMar>'
+            f'{"".join(f"""<w:{side} w:w="{width}" w:type="dxa"/>""" for side, width in sides)}</w:tblCellMar></w:tblPr>'
+            f'<w:tblGrid>{"".join(f"""<w:gridCol w:w="{int(width)}"/>""" for width in widths)}</w:tblGrid>{rows}</w:tbl>')
+        for number, (row, element) in enumerate(zip(block.rows, table.tr_lst)):
+            for runs, cell in zip(row, element.tc_lst):
+                self.add_runs(Paragraph(cell.p_lst[0], self.body), runs, is_bold=number == 0, size=Pt(size / _TWIPS))
         self.document.element.body._insert_tbl(table)
         self.add_spacer()
-
-    def table_properties(self, indent):
-        properties = _element("w:tblPr", {})
-        properties.append(_element("w:tblW", {"w:w": "0", "w:type": "auto"}))
-        properties.append(_element("w:tblInd", {"w:w": f"{indent}", "w:type": "dxa"}))
-        borders = _element("w:tblBorders", {})
-        for side in ("bottom", "insideH"):
-            borders.append(_element(f"w:{side}", {"w:val": "single", "w:sz": "4", "w:space": "0",
-                                                  "w:color": house.LINES}))
-        properties.append(borders)
-        properties.append(_element("w:tblLayout", {"w:type": "fixed"}))
-        margins = _element("w:tblCellMar", {})
-        for side, width in (("top", 50), ("left", _SIDE), ("bottom", 50), ("right", _SIDE)):
-            margins.append(_element(f"w:{side}", {"w:w": f"{width}", "w:type": "dxa"}))
-        properties.append(margins)
-        return properties
-
-    def table_row(self, row, widths, aligns, number, size):
-        from docx.shared import Pt
-        from docx.text.paragraph import Paragraph
-
-        element = _element("w:tr", {})
-        properties = _element("w:trPr", {})
-        properties.append(_element("w:cantSplit", {}))
-        if number == 0:
-            properties.append(_element("w:tblHeader", {}))
-        element.append(properties)
-        for width, runs, align in zip(widths, row, aligns):
-            cell = _element("w:tc", {})
-            look = _element("w:tcPr", {})
-            look.append(_element("w:tcW", {"w:w": f"{int(width)}", "w:type": "dxa"}))
-            if number == 0:
-                borders = _element("w:tcBorders", {})
-                borders.append(_element("w:bottom", {"w:val": "single", "w:sz": "12", "w:space": "0",
-                                                     "w:color": house.ACCENT}))
-                look.append(borders)
-                look.append(_element("w:shd", {"w:val": "clear", "w:color": "auto", "w:fill": house.HEAD}))
-            cell.append(look)
-            paragraph = _element("w:p", {})
-            form = _element("w:pPr", {})
-            form.append(_element("w:spacing", {"w:after": "0", "w:line": "252", "w:lineRule": "auto"}))
-            if align in ("center", "right"):
-                form.append(_element("w:jc", {"w:val": align}))
-            paragraph.append(form)
-            cell.append(paragraph)
-            element.append(cell)
-            self.add_runs(Paragraph(paragraph, self.document._body), runs, is_bold=number == 0, size=Pt(size))
-        return element
 
     def add_runs(self, paragraph, runs, is_bold=False, size=None):
         last = None
@@ -566,35 +511,31 @@ class _Writer:
 
     def add_link(self, paragraph, run, is_plain=False):
         """Adds a run that leads to an address, or to a mark of the document."""
-        from docx.opc.constants import RELATIONSHIP_TYPE
-        from docx.shared import RGBColor
-        from docx.text.run import Run as WrittenRun
-
         address = run.link[:2000]
-        if address.startswith("#"):
-            link = _element("w:hyperlink", {"w:anchor": address[1:]})
-        else:
-            if address not in self.links:
-                rels = self.document.part.rels
-                self.links[address] = rels._next_rId
-                rels.add_relationship(RELATIONSHIP_TYPE.HYPERLINK, address, self.links[address], is_external=True)
-            link = _element("w:hyperlink", {"r:id": self.links[address]})
-        element = _element("w:r", {})
-        link.append(element)
+        if not address.startswith("#") and address not in self.links:
+            self.links[address] = self.document.part.relate_to(address, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
+        link = _parse("<w:hyperlink><w:r/></w:hyperlink>")
+        link.set(*(qn("w:anchor"), address[1:]) if address.startswith("#") else (qn("r:id"), self.links[address]))
         paragraph._p.append(link)
-        written = WrittenRun(element, paragraph)
+        written = WrittenRun(link[0], paragraph)
         written.text = run.text
         if not is_plain:
             written.font.color.rgb = RGBColor.from_string(house.LINK)
         return written
 
 
+def _table_row(widths, aligns, is_head):
+    """Returns a row of empty cells."""
+    look = f"""<w:tcBorders><w:bottom w:val="single" w:sz="12" w:space="0" w:color="{house.ACCENT}"/></w:tcBorders>
+        <w:shd w:val="clear" w:color="auto" w:fill="{house.HEAD}"/>""" if is_head else ""
+    cells = (f'<w:tc><w:tcPr><w:tcW w:w="{int(width)}" w:type="dxa"/>{look}</w:tcPr><w:p><w:pPr>'
+             f'<w:spacing w:after="0" w:line="252" w:lineRule="auto"/><w:jc w:val="{align}"/></w:pPr></w:p></w:tc>'
+             for width, align in zip(widths, aligns))
+    return f'<w:tr><w:trPr><w:cantSplit/>{"<w:tblHeader/>" * is_head}</w:trPr>{"".join(cells)}</w:tr>'
+
+
 def _numbering_of(document):
     """Returns the lists of a document; a file without lists receives those of the library."""
-    import docx
-    from docx.opc.constants import RELATIONSHIP_TYPE
-    from docx.parts.numbering import NumberingPart
-
     try:
         return document.part.numbering_part.element
     except NotImplementedError:
@@ -610,26 +551,19 @@ class _Numberings:
     def __init__(self, document):
         self.element = _numbering_of(document)
         self.known = {}
-        taken = [int(form.get(_name("w:abstractNumId"))) for form in self.element.iter(_name("w:abstractNum"))]
+        taken = [int(form.get(qn("w:abstractNumId"))) for form in self.element.iter(qn("w:abstractNum"))]
         first = max(taken, default=0) + 90
         self.forms = {False: self._add_form(first, False), True: self._add_form(first + 1, True)}
 
     def _add_form(self, number, counted):
-        form = _element("w:abstractNum", {"w:abstractNumId": f"{number}"})
-        form.append(_element("w:multiLevelType", {"w:val": "hybridMultilevel"}))
-        for level in range(MAX_LEVEL + 1):
-            element = _element("w:lvl", {"w:ilvl": f"{level}"})
-            element.append(_element("w:start", {"w:val": "1"}))
-            element.append(_element("w:numFmt", {"w:val": "decimal" if counted else "bullet"}))
-            mark = f"%{level + 1}." if counted else _BULLETS[level % len(_BULLETS)]
-            element.append(_element("w:lvlText", {"w:val": mark}))
-            element.append(_element("w:lvlJc", {"w:val": "left"}))
-            place = _element("w:pPr", {})
-            place.append(_element("w:ind", {"w:left": f"{425 * (level + 1)}", "w:hanging": "425"}))
-            element.append(place)
-            form.append(element)
+        levels = (f'<w:lvl w:ilvl="{level}"><w:start w:val="1"/><w:numFmt w:val="{"decimal" if counted else "bullet"}"/>'
+                  f'<w:lvlText w:val="{f"%{level + 1}." if counted else _BULLETS[level % len(_BULLETS)]}"/>'
+                  f'<w:lvlJc w:val="left"/><w:pPr><w:ind w:left="{425 * (level + 1)}" w:hanging="425"/></w:pPr></w:lvl>'
+                  for level in range(MAX_LEVEL + 1))
+        form = _parse(f'<w:abstractNum w:abstractNumId="{number}"><w:multiLevelType w:val="hybridMultilevel"/>'
+                      f'{"".join(levels)}</w:abstractNum>')
         # Abstract definitions come before the lists that use them, and after pictures of bullets.
-        self.element.insert(len(self.element.findall(_name("w:numPicBullet"))), form)
+        self.element.insert(len(self.element.findall(qn("w:numPicBullet"))), form)
         return number
 
     def number(self, paragraph, block):
@@ -643,13 +577,10 @@ class _Numberings:
 
     def _add_list(self, block):
         counted = block.number is not None
-        taken = [int(one.get(_name("w:numId"))) for one in self.element.iter(_name("w:num"))]
+        taken = [int(one.get(qn("w:numId"))) for one in self.element.iter(qn("w:num"))]
         identity = max([1000, *taken]) + 1
-        element = _element("w:num", {"w:numId": f"{identity}"})
-        element.append(_element("w:abstractNumId", {"w:val": f"{self.forms[counted]}"}))
-        if counted:
-            start = _element("w:lvlOverride", {"w:ilvl": f"{block.level}"})
-            start.append(_element("w:startOverride", {"w:val": f"{block.number}"}))
-            element.append(start)
+        start = (f'<w:lvlOverride w:ilvl="{block.level}"><w:startOverride w:val="{block.number}"/></w:lvlOverride>'
+                 if counted else "")
+        element = _parse(f'<w:num w:numId="{identity}"><w:abstractNumId w:val="{self.forms[counted]}"/>{start}</w:num>')
         self.element._insert_num(element)
         return identity

@@ -5,6 +5,7 @@ import html
 import re
 
 import house
+from chart import draw_chart
 from clean_html import Cleaner, write_inside
 from markdown import Run
 from render import Unrenderable, read_blocks
@@ -27,16 +28,16 @@ PARTS = f"""
 .grid{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr));gap:1.2rem;margin:1.4em 0}}
 .grid>*{{background:var(--paper);border:1px solid var(--line);border-radius:10px;padding:1.2rem;margin:0;min-width:0}}
 .grid figure{{margin:0}}table{{border-collapse:collapse;width:100%;margin:1.3em 0;font-size:.95em;font-variant-numeric:tabular-nums}}
-th,td{{border-bottom:1px solid var(--line);padding:.5em .7em;text-align:left;vertical-align:top}}
+th,td{{border-bottom:1px solid var(--line);padding:.5em .7em;text-align:start;vertical-align:top}}
 th{{color:var(--accent);border-bottom:2px solid var(--accent);vertical-align:bottom}}
-td[align=right],th[align=right]{{text-align:right;white-space:nowrap}}td[align=center],th[align=center]{{text-align:center}}
+td[align=right],th[align=right]{{text-align:end;white-space:nowrap}}td[align=center],th[align=center]{{text-align:center}}
 figure{{margin:1.5em 0}}figure svg{{display:block;width:100%;height:auto}}figcaption{{color:var(--soft);font-size:.88em;margin-top:.5em}}
-.formula svg{{width:auto;max-width:100%;margin:0 auto}}img,svg{{max-width:100%;height:auto}}img{{display:block;margin:0 auto}}
+figure svg.narrow{{display:none}}.formula svg{{width:auto;max-width:100%;margin:0 auto}}img,svg{{max-width:100%;height:auto}}img{{display:block;margin:0 auto}}
 a{{color:var(--link);text-underline-offset:.15em}}sup,sub{{line-height:0}}sup a,a:has(>sup){{text-decoration:none}}
 pre{{background:var(--ground);border:1px solid var(--line);padding:.9em 1.1em;overflow:auto;border-radius:8px;font-size:.86em;line-height:1.5}}
 code{{font-family:ui-monospace,Consolas,Menlo,monospace}}:not(pre)>code{{background:var(--ground);padding:.1em .35em;border-radius:4px;font-size:.92em}}
-blockquote{{margin:1.4em 0;padding:.3em 0 .3em 1.2em;border-left:4px solid var(--second);color:var(--soft)}}
-blockquote p{{margin:.4em 0}}.tasks{{list-style:none;padding-left:.2em}}.tasks ul{{list-style:disc}}
+blockquote{{margin:1.4em 0;padding:.3em 0;padding-inline-start:1.2em;border-inline-start:4px solid var(--second);color:var(--soft)}}
+blockquote p{{margin:.4em 0}}.tasks{{list-style:none;padding-inline-start:.2em}}svg,pre{{direction:ltr}}.tasks ul{{list-style:disc}}
 """
 _SHEET = f"""@layer djinn{{:root{{color-scheme:light dark;{LIGHT}}}
 @media screen and (prefers-color-scheme:dark){{:root{{{_DARK}}}}}
@@ -47,7 +48,7 @@ hr{{border:0;border-top:1px solid var(--line);margin:2.2em 0}}.notes{{margin-top
 body.dashboard{{max-width:76rem;background:var(--ground)}}.dashboard header{{margin-bottom:1.6em}}.dashboard header p{{margin:.3em 0;color:var(--soft)}}
 .dashboard h1{{border:0;padding:0;margin:0}}.dashboard>figure svg{{max-width:50rem}}.dashboard>table{{background:var(--paper);border:1px solid var(--line);border-radius:10px}}
 {PARTS}.dashboard>table{{border-collapse:separate;border-spacing:0}}.dashboard>table tbody tr:last-child>td{{border-bottom:0}}
-@media (max-width:40rem){{body{{font-size:16px;padding:1.5rem 1rem 3rem}}table{{display:block;overflow-x:auto}}}}
+@media screen and (max-width:40rem){{body{{font-size:16px;padding:1.5rem 1rem 3rem}}table{{display:block;overflow-x:auto}}figure svg.narrow{{display:block}}figure svg:has(+.narrow){{display:none}}}}
 @media print{{@page{{size:A4;margin:18mm 16mm}}body,body.dashboard{{max-width:none;padding:0;font-size:10.5pt;background:#fff}}h1,h2,h3{{break-after:avoid}}
 table{{display:table}}thead{{display:table-header-group}}tr,figure,img,pre,.card,.grid>*{{break-inside:avoid}}p{{orphans:3;widows:3}}}}}}
 """
@@ -66,7 +67,8 @@ def theme_sheet(body):
     """Returns the style of a deployment's theme over ours, with the fonts of the element `body`; none without a theme."""
     if not house.is_themed():
         return ""
-    rules = [".logo{display:block;margin:0 0 1.5rem auto;max-height:2.6rem;width:auto}",
+    rules = [".logo{display:block;margin:0 0 1.5rem;margin-inline-start:auto;max-height:2.6rem;width:auto}",
+             "@media screen and (prefers-color-scheme:dark){.logo{background:#fff;padding:.35rem;border-radius:.3rem}}",
              ".foot{margin-top:3rem;color:var(--soft);font-size:.85em}"]
     fonts = [f'"{getattr(house, name)}",' for name in ("LATIN", "CHINESE") if house.is_themed(name)]
     if fonts:
@@ -129,9 +131,8 @@ def _chart(task, text, size):
 
 
 def _write_chart(chart, width=720, height=0):
-    from chart import draw_chart
-
-    return f"<figure>{draw_chart(chart, width, height).to_svg()}</figure>"
+    narrow = draw_chart(chart, 360, 230).to_svg().replace("<svg", '<svg class="narrow"', 1)
+    return f"<figure>{draw_chart(chart, width, height).to_svg()}{narrow}</figure>"
 
 
 def write_blocks(task, blocks, notes):
@@ -221,7 +222,7 @@ def _run(run):
     return f'<a href="{html.escape(run.link)}">{text}</a>' if run.link else text
 
 
-def render_page(task):
+def render(task):
     """Returns the bytes of a page."""
     cleaner = clean_page(task)
     title = task.title or cleaner.title.strip() or heading_of(cleaner.body)
@@ -256,7 +257,8 @@ def page(task, title, policy, sheets, body):
     title = html.escape(title or words(task.language, "untitled"), quote=False)
     language = "zh-CN" if task.language == "zh" else "en"
     styles = "\n".join(f"<style>{sheet}</style>" for sheet in sheets)
-    return (f'<!DOCTYPE html>\n<html lang="{language}">\n<head>\n'
+    direction = ' dir="rtl"' * task.is_rtl
+    return (f'<!DOCTYPE html>\n<html lang="{language}"{direction}>\n<head>\n'
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<meta charset="utf-8">\n'
             f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{title}</title>\n'
             f'{styles}\n</head>\n{body}\n</html>\n').encode(errors="replace")

@@ -34,7 +34,7 @@ _MAX_WHOLE = 1_200
 _ANYWHERE = "\u200b"
 
 
-def render_pdf(task, blocks, notes):
+def render(task, blocks, notes):
     """Returns the bytes of a document."""
     title = [Run(task.title)] if task.title else []
     if blocks[0].kind == "heading" and blocks[0].level == 1:
@@ -91,7 +91,7 @@ class _Writer:
         fonts = [{"name": FONTS[0], "covers": "latin-in-cjk"} if language == "zh" else FONTS[0], *FONTS[1:]]
         return {
             "title": self.task.title, "header": _shortened(self.task.title or told), "lang": language,
-            "region": "cn" if language == "zh" else None, "fonts": fonts,
+            "rtl": self.task.is_rtl, "region": "cn" if language == "zh" else None, "fonts": fonts,
             "colors": {name: f"#{color}" for name, color in _colors().items()},
             "footer": house.FOOTER, "logo": self.logo(),
             "words": {"contents": words(language, "contents"), "figure": words(language, "figure"),

@@ -4,10 +4,18 @@ import io
 import re
 
 import house
+import pptx
 import pptx_theme
+from drawing import shortened
 from house import text_width
 from markdown import SOURCES, SPEAKER_NOTES, Block, Run, plain
-from pptx_theme import CLOSING, CONTENT, COVER, HEIGHT, SECTION, WIDTH, add_foot, add_rect, prepare, prepare_master
+from pptx.dml.color import RGBColor
+from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
+from pptx.oxml import parse_xml
+from pptx.oxml.ns import qn
+from pptx.util import Pt
+from pptx_charts import add_chart
+from pptx_theme import CLOSING, CONTENT, COVER, HEIGHT, SECTION, SPACES, WIDTH, add_foot, add_rect, prepare, prepare_master
 from render import set_properties, zip_anew
 from tables import column_widths
 from words import words
@@ -37,7 +45,7 @@ _THANKS = re.compile(r"^(thank you|thanks|questions|q ?& ?a|谢谢|感谢|致谢
 _FIGURES = ("picture", "chart")
 
 
-def render_pptx(task, blocks, notes):
+def render(task, blocks, notes):
     """Returns the bytes of a presentation."""
     parts = _parts(task, blocks)
     fits = all(text_width(plain(runs)) < _NOTE_WIDE for runs in notes)
@@ -47,12 +55,13 @@ def render_pptx(task, blocks, notes):
         parts[-1].is_small = True
     deck = _Deck(task, plain(parts[0].heading), notes if fits else [])
     sections = [part for part in parts[1:] if part.level == 1]
-    for number, part in enumerate(parts):
-        if number == 0:
-            deck.add_cover(part)
-            if len(sections) > 1:
-                deck.add_agenda(sections)
-        elif number == len(parts) - 1 and number > 1 and _THANKS.match(plain(part.heading).strip()):
+    deck.add_cover(parts[0])
+    if len(sections) > 1:
+        deck.add_agenda(sections)
+    for part in parts[1:]:
+        if deck.is_full():
+            break
+        if part is parts[-1] and len(parts) > 2 and _THANKS.match(plain(part.heading).strip()):
             deck.add_cover(part, CLOSING)
         else:
             deck.add_part(part)
@@ -155,9 +164,9 @@ def _texts_height(texts, width, size):
     return sum(text_height(block, width, size) for block in texts)
 
 
-def _fitting(texts, width, room):
+def _fitting(texts, width, room, sizes=_LARGER):
     """Returns the largest font size at which texts fit."""
-    return next((size for size in _LARGER if _texts_height(texts, width, size) <= room), _LARGER[-1])
+    return next((size for size in sizes if _texts_height(texts, width, size) <= room), sizes[-1])
 
 
 def _row_height(row, widths, size):
@@ -172,21 +181,17 @@ class _Deck:
     """A presentation under construction."""
 
     def __init__(self, task, title, footnotes):
-        import pptx
-        from pptx.util import Pt
-
-        self.task, self.Pt, self.footnotes = task, Pt, footnotes
+        self.task, self.footnotes = task, footnotes
         self.logo_wide = 0
-        self.has_master = bool(house.PPTX) and self.open_master(pptx)
+        self.has_master = bool(house.PPTX) and self.open_master()
         if not self.has_master:
             self.deck = pptx.Presentation()
             self.layouts = prepare(self.deck, title)
             _use_room(pptx_theme.LEFT, pptx_theme.TOP, pptx_theme.ROOM_WIDE, pptx_theme.ROOM_HIGH)
             self.add_logo()
         set_properties(self.deck.core_properties, task)
-        self.count = 0
 
-    def open_master(self, pptx):
+    def open_master(self):
         """Uses the PowerPoint file of the deployment, if possible."""
         try:
             self.deck = pptx.Presentation(house.PPTX)
@@ -207,25 +212,33 @@ class _Deck:
         # Titles end before the logo.
         self.logo_wide = wide + 16
         title = next(holder for holder in self.layouts[CONTENT].placeholders if holder.placeholder_format.idx == 0)
-        title.width -= int(self.Pt(self.logo_wide))
+        title.width -= int(Pt(self.logo_wide))
         for layout in self.layouts:
+            if layout != self.layouts[CONTENT]:
+                # A plate on the dark ground.
+                add_rect(layout.shapes, WIDTH - RIGHT - wide - 8, 26, wide + 16, high + 16, "bg1")
             image, rel = layout.part.get_or_add_image_part(io.BytesIO(picture.content))
-            box = (int(self.Pt(edge)) for edge in (WIDTH - RIGHT - wide, 34, wide, high))
+            box = map(Pt, (WIDTH - RIGHT - wide, 34, wide, high))
             layout.shapes._spTree.add_pic(layout.shapes._next_shape_id, "Logo", image.desc, rel, *box)
 
     def written(self):
+        for slide in self.deck.slides if self.task.is_rtl else ():
+            _turn(slide._element)
         written = io.BytesIO()
         self.deck.save(written)
         return zip_anew(written.getvalue())
 
     # Slides
 
+    def is_full(self):
+        """Returns true, and records the missing rest, if the presentation has the maximum number of slides."""
+        if len(self.deck.slides) < MAX_SLIDES:
+            return False
+        self.task.note("cut")
+        return True
+
     def add_slide(self, layout, heading):
-        """Adds a slide with its title; returns None if the maximum is reached."""
-        if self.count >= MAX_SLIDES:
-            self.task.note("cut")
-            return None
-        self.count += 1
+        """Adds a slide with its title."""
         slide = self.deck.slides.add_slide(self.layouts[layout])
         if self.has_master:
             add_foot(slide)
@@ -242,16 +255,14 @@ class _Deck:
 
     def add_cover(self, part, layout=COVER):
         slide = self.add_slide(layout, part.heading)
-        if slide is None:
-            return
         below = [holder for holder in slide.placeholders if holder.placeholder_format.idx == 1]
         frame = below[0].text_frame if below else self.add_box(slide, LEFT, TOP + ROOM_HIGH * 0.6, ROOM_WIDE, 110)
         frame.word_wrap = True
         blocks = [block for block in part.blocks if block.runs]
-        size = next((size for size in (24, 20, 18, 16) if _texts_height(blocks, 760, size) < 130), 14)
+        size = _fitting(blocks, 760, 130, (24, 20, 18, 16, 14))
         for number, block in enumerate(blocks):
             paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
-            paragraph.space_after = self.Pt(6)
+            paragraph.space_after = Pt(6)
             self.write_runs(paragraph, block.runs, size, None)
         if not blocks:
             _remove_subtitle(slide)
@@ -275,23 +286,21 @@ class _Deck:
     def add_agenda(self, sections):
         slide = self.add_slide(CONTENT, [Run(words(self.task.language, "contents"))])
         items = [Block("item", part.heading, number=number) for number, part in enumerate(sections[:6], 1)]
-        if slide is not None:
-            self.draw_cards(slide, items, TOP)
+        self.draw_cards(slide, items, TOP)
 
     def add_part(self, part):
         if part.level == 1 and not part.blocks:
             slide = self.add_slide(SECTION, part.heading)
-            if slide is not None:
-                _remove_subtitle(slide)
-                self.add_notes(slide, part.notes)
+            _remove_subtitle(slide)
+            self.add_notes(slide, part.notes)
             return
         size, pages = self.lay_out(part.blocks)
         for number, page in enumerate(pages or [_Page()]):
             is_more = number and page.tables and pages[number - 1].tables
             more = [Run(words(self.task.language, "continued"))] if is_more else []
-            slide = self.add_slide(CONTENT, [*part.heading, *more])
-            if slide is None:
+            if self.is_full():
                 return
+            slide = self.add_slide(CONTENT, [*part.heading, *more])
             self.fill(slide, page, size, part.is_small)
             self.add_footnotes(slide, [*page.texts, *page.tables])
             if number == 0:
@@ -494,7 +503,7 @@ class _Deck:
     def draw_quote(self, slide, texts):
         by = texts[-1] if len(texts) > 1 and re.match(r"\s*[—–-]", texts[-1].plain()) else None
         said = [block for block in texts if block is not by]
-        size = next((size for size in (38, 34, 30, 26, 22) if _texts_height(said, ROOM_WIDE - 130, size) < 220), 20)
+        size = _fitting(said, ROOM_WIDE - 130, 220, (38, 34, 30, 26, 22, 20))
         high = _texts_height(said, ROOM_WIDE - 130, size)
         top = TOP + max(10, (ROOM_HIGH - high - 60) / 2 - 20)
         mark = self.add_box(slide, LEFT - 6, top - 46, 124, 170)
@@ -506,7 +515,7 @@ class _Deck:
             self.write_runs(box.paragraphs[0], by.runs, 18, house.SOFT_INK)
 
     def draw_statement(self, slide, texts):
-        size = next(size for size in (36, 33, 30) if _texts_height(texts, ROOM_WIDE - 100, size) < ROOM_HIGH - 60)
+        size = _fitting(texts, ROOM_WIDE - 100, ROOM_HIGH - 60, (36, 33, 30))
         high = _texts_height(texts, ROOM_WIDE - 100, size)
         add_rect(slide.shapes, LEFT, TOP, ROOM_WIDE, ROOM_HIGH - 20, "bg2")
         add_rect(slide.shapes, LEFT, TOP, 6, ROOM_HIGH - 20, "accent2")
@@ -521,10 +530,7 @@ class _Deck:
         self.add_texts(slide, texts[1:], size, (LEFT, TOP + 200, ROOM_WIDE))
 
     def add_box(self, slide, left, top, width, height, is_centered=False):
-        from pptx.enum.text import MSO_ANCHOR
-
-        box = slide.shapes.add_textbox(*(self.Pt(edge) for edge in (left, top, width, height)))
-        frame = box.text_frame
+        frame = slide.shapes.add_textbox(*map(Pt, (left, top, width, height))).text_frame
         frame.word_wrap = True
         frame.margin_left = frame.margin_right = frame.margin_top = frame.margin_bottom = 0
         if is_centered:
@@ -553,7 +559,7 @@ class _Deck:
         frame = self.add_box(slide, *box)
         for number, block in enumerate(blocks):
             paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
-            paragraph.line_spacing, paragraph.space_after = 1.0, self.Pt(size * 0.45)
+            paragraph.line_spacing, paragraph.space_after = 1.0, Pt(size * 0.45)
             self.mark(paragraph, block, size)
             is_heading = block.kind == "heading"
             own = color or (house.ACCENT if is_heading else house.SOFT_INK if block.quote else house.INK)
@@ -561,35 +567,25 @@ class _Deck:
 
     def mark(self, paragraph, block, size):
         """Sets the mark and the indent of an item."""
-        from pptx.oxml import parse_xml
-
         properties = paragraph._p.get_or_add_pPr()
-        step = int(self.Pt(size * 1.15))
-        name = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+        step = int(Pt(size * 1.15))
         level = 0 if block.kind == "heading" else min(block.level, 4) + min(block.quote, 2)
         if block.kind == "item":
             properties.set("marL", f"{step * (level + 1)}")
             properties.set("indent", f"{-step}")
-            if block.name:
-                mark = f'<a:buChar {name} char="{block.name}"/>'
-            elif block.number is None:
-                mark = f'<a:buChar {name} char="{"•–▪"[min(block.level, 2)]}"/>'
+            if block.name or block.number is None:
+                mark = f'<a:buChar {SPACES} char="{block.name or "•–▪"[min(block.level, 2)]}"/>'
             else:
-                number = min(max(block.number, 1), 32_767)
-                mark = f'<a:buAutoNum {name} type="arabicPeriod" startAt="{number}"/>'
-            properties.append(parse_xml(f'<a:buClr {name}><a:schemeClr val="accent2"/></a:buClr>'))
-            properties.append(parse_xml(f'<a:buFont {name} typeface="Arial"/>'))
-            properties.append(parse_xml(mark))
+                mark = f'<a:buAutoNum {SPACES} type="arabicPeriod" startAt="{min(max(block.number, 1), 32_767)}"/>'
+            marks = (f'<a:buClr {SPACES}><a:schemeClr val="accent2"/></a:buClr>', f'<a:buFont {SPACES} typeface="Arial"/>', mark)
         else:
             properties.set("marL", f"{step * level}")
             properties.set("indent", "0")
-            properties.append(parse_xml(f"<a:buNone {name}/>"))
+            marks = f"<a:buNone {SPACES}/>",
+        properties.extend(map(parse_xml, marks))
 
     def draw_code(self, slide, block, size, left, top, width):
-        from pptx.dml.color import RGBColor
-
-        box = slide.shapes.add_textbox(*(self.Pt(edge) for edge in (left, top, width,
-                                                                    text_height(block, width, size) - 10)))
+        box = slide.shapes.add_textbox(*map(Pt, (left, top, width, text_height(block, width, size) - 10)))
         box.fill.solid()
         box.fill.fore_color.rgb = RGBColor.from_string(house.SOFT)
         frame = box.text_frame
@@ -601,25 +597,20 @@ class _Deck:
     def draw_formula(self, slide, block, size, left, top, width):
         scale = _formula_scale(block, width, size)
         wide, high = block.drawing.width * scale, block.drawing.height * scale
-        content = block.drawing.to_png(self.task.fonts, 4 * scale)
-        shape = slide.shapes.add_picture(io.BytesIO(content), *(self.Pt(edge) for edge in
-                                                                (left + (width - wide) / 2, top + size * 0.4, wide, high)))
-        shape._element.nvPicPr.cNvPr.set("descr", block.text[:500])
+        box = (left + (width - wide) / 2, top + size * 0.4, wide, high)
+        _add_image(slide, block.drawing.to_png(self.task.fonts, 4 * scale), box, block.text)
 
     def draw_chart(self, slide, block, left, width):
-        from pptx_charts import add_chart
-
         chart, top, high = block.chart, TOP, ROOM_HIGH
         told = [part for part in (chart.title, chart.unit if chart.kind != "scatter" else "") if part]
         if told:
             frame = self.add_box(slide, left, top - 2, width, 22)
-            room = int(width / 8)
-            self.write_runs(frame.paragraphs[0], [Run(told[0][:room], bold=True), *(Run(f"   {part}") for part in told[1:])],
-                            14, house.INK)
+            title = Run(shortened(told[0], width * 0.8, 14), bold=True)
+            self.write_runs(frame.paragraphs[0], [title, *(Run(f"   {part}") for part in told[1:])], 14, house.INK)
             top, high = top + 24, high - 24
         if chart.source:
             frame = self.add_box(slide, left, TOP + ROOM_HIGH - 14, width, 16)
-            self.write_runs(frame.paragraphs[0], [Run(chart.caption()[:int(width / 6)])], 10.5, house.SOFT_INK)
+            self.write_runs(frame.paragraphs[0], [Run(shortened(chart.caption(), width, 10.5))], 10.5, house.SOFT_INK)
             high -= 18
         add_chart(slide.shapes, chart, left, top, width, high)
 
@@ -629,21 +620,13 @@ class _Deck:
         scale = min(width / picture.width, (ROOM_HIGH - caption) / picture.height, 1.5)
         wide, high = picture.width * scale, picture.height * scale
         top = TOP + (ROOM_HIGH - caption - high) / 2
-        box = (left + (width - wide) / 2, top, wide, high)
-        shape = slide.shapes.add_picture(io.BytesIO(picture.content), *(self.Pt(edge) for edge in box))
-        shape._element.nvPicPr.cNvPr.set("descr", block.text[:500])
+        _add_image(slide, picture.content, (left + (width - wide) / 2, top, wide, high), block.text)
         if block.text:
-            from pptx.enum.text import PP_ALIGN
-
             frame = self.add_box(slide, left, top + high + 4, width, 18)
             frame.paragraphs[0].alignment = PP_ALIGN.CENTER
-            shown = block.text if text_width(block.text) * 6.5 < width else block.text[:int(width / 13)] + "…"
-            self.write_runs(frame.paragraphs[0], [Run(shown)], 12, house.SOFT_INK)
+            self.write_runs(frame.paragraphs[0], [Run(shortened(block.text, width, 12))], 12, house.SOFT_INK)
 
     def draw_table(self, slide, block, top):
-        from pptx.dml.color import RGBColor
-        from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
-
         room = TOP + ROOM_HIGH - top
         for place_of in range(len(_TABLE_SIZES)):
             size, widths = column_widths(block, ROOM_WIDE, _TABLE_SIZES[place_of:])
@@ -653,21 +636,18 @@ class _Deck:
         # Rows grow into the room of the slide, up to a limit.
         more = max(0, min((room - sum(heights)) / len(heights), size * 1.5))
         heights = [height + more for height in heights]
-        shape = slide.shapes.add_table(len(block.rows), len(widths), self.Pt(LEFT), self.Pt(top),
-                                       self.Pt(ROOM_WIDE), self.Pt(sum(heights)))
-        table = shape.table
-        table._tbl.tblPr.set("bandRow", "0")
+        table = slide.shapes.add_table(len(block.rows), len(widths), *map(Pt, (LEFT, top, ROOM_WIDE, sum(heights)))).table
+        table.horz_banding = False
         # The style without a grid; the rows' own lines follow.
-        table._tbl.tblPr.find("{http://schemas.openxmlformats.org/drawingml/2006/main}tableStyleId").text = \
-            "{2D5ABB26-0587-4C30-8999-92F81FD0307C}"
+        table._tbl.tblPr.find(qn("a:tableStyleId")).text = "{2D5ABB26-0587-4C30-8999-92F81FD0307C}"
         for column, width in zip(table.columns, widths):
-            column.width = self.Pt(width)
+            column.width = Pt(width)
         aligns = {"center": PP_ALIGN.CENTER, "right": PP_ALIGN.RIGHT}
         for number, (row, cells, height) in enumerate(zip(table.rows, block.rows, heights)):
-            row.height = self.Pt(height)
+            row.height = Pt(height)
             for cell, runs, align in zip(row.cells, cells, block.aligns):
-                cell.margin_left = cell.margin_right = self.Pt(7)
-                cell.margin_top = cell.margin_bottom = self.Pt(2)
+                cell.margin_left = cell.margin_right = Pt(7)
+                cell.margin_top = cell.margin_bottom = Pt(2)
                 cell.vertical_anchor = MSO_ANCHOR.MIDDLE
                 if number == 0:
                     cell.fill.solid()
@@ -679,9 +659,6 @@ class _Deck:
                 self.write_runs(paragraph, runs, size, house.DARK if number == 0 else house.INK, is_bold=number == 0)
 
     def write_runs(self, paragraph, runs, size, color, is_bold=False):
-        from pptx.dml.color import RGBColor
-        from pptx.oxml.ns import qn
-
         for run in runs:
             if not isinstance(run, Run):
                 run = Run(f"[{run.text or run.name}]")
@@ -693,7 +670,7 @@ class _Deck:
                 written = paragraph.add_run()
                 written.text = line
                 font = written.font
-                font.size, font.bold, font.italic = self.Pt(round(size, 1)), run.bold or is_bold, run.italic
+                font.size, font.bold, font.italic = Pt(round(size, 1)), run.bold or is_bold, run.italic
                 font.name = house.CODE if run.code else house.LATIN
                 if color:
                     font.color.rgb = RGBColor.from_string(color)
@@ -706,6 +683,21 @@ class _Deck:
                     properties.set("baseline", "30000" if run.script == "sup" else "-25000")
                 if run.link and not run.link.startswith("#"):
                     written.hyperlink.address = run.link[:2000]
+
+
+def _add_image(slide, content, box, description):
+    shape = slide.shapes.add_picture(io.BytesIO(content), *map(Pt, box))
+    shape._element.nvPicPr.cNvPr.set("descr", description[:500])
+
+
+def _turn(slide):
+    """Makes the text of a slide, and the columns of its tables, right to left."""
+    for paragraph in slide.xpath(f"//a:p[not(.//a:latin/@typeface='{house.CODE}')]"):
+        properties = paragraph.get_or_add_pPr()
+        properties.set("rtl", "1")
+        properties.set("algn", {"ctr": "ctr", "r": "l"}.get(properties.get("algn"), "r"))
+    for table in slide.iter(qn("a:tblPr")):
+        table.set("rtl", "1")
 
 
 def _is_number(block):
@@ -733,9 +725,6 @@ def _columns(texts):
 
 
 def _add_line_below(cell, color, width):
-    from pptx.oxml import parse_xml
-    from pptx_theme import SPACES
-
     line = parse_xml(f'<a:lnB {SPACES} w="{int(width * 12_700)}"><a:solidFill><a:srgbClr val="{color}"/></a:solidFill></a:lnB>')
     # Lines come before the fill.
     cell._tc.get_or_add_tcPr().insert(0, line)

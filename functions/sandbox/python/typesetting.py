@@ -1,13 +1,20 @@
 """Typesetting by typst: its templates are files of ours, and read all content as data."""
 
 import os
+import re
 import tempfile
+import unicodedata
 from functools import cache
 
 import typst
 
 # The families of text, by preference; typst brings the last.
-FONTS = ("Noto Sans", "Noto Sans SC", "Noto Sans KR", "Noto Emoji", "DejaVu Sans Mono")
+FONTS = ("Noto Sans", "Noto Sans SC", "Noto Sans KR", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Thai",
+         "Noto Sans Bengali", "Noto Emoji", "DejaVu Sans Mono")
+# The scripts whose letters these families have, as Unicode names them.
+_SCRIPTS = {"LATIN", "GREEK", "CYRILLIC", "CJK", "HANGUL", "HIRAGANA", "KATAKANA", "BOPOMOFO", "ARABIC", "HEBREW", "THAI",
+            "DEVANAGARI", "BENGALI", "ARMENIAN", "GEORGIAN", "LAO", "CHEROKEE", "MODIFIER", "HALFWIDTH", "FULLWIDTH"}
+_LETTER = re.compile(r"(\w[\w-]*).* (?:LETTER|SYLLABLE|SYLLABICS)\b")
 
 
 def load_fonts(paths):
@@ -25,6 +32,18 @@ def find_font(fonts, is_bold=False):
     weight = 700 if is_bold else 400
     known = {(font.family, font.weight): font.path for font in load_fonts(fonts).fonts() if font.style == "normal"}
     return next((known[family, weight] for family in FONTS[:-1] if (family, weight) in known), None)
+
+
+def name_scripts(text):
+    """Returns a text in which words that these families cannot show are the name of their script, as `[Tamil]`, and the
+    names."""
+    names = {letter: unicodedata.name(letter, "") for letter in set(text) if letter > "\u0370"}
+    found = filter(None, map(_LETTER.match, names.values()))
+    scripts = sorted({match[1] for match in found} - _SCRIPTS)
+    for script in scripts:
+        marks = re.escape("".join(letter for letter, name in names.items() if name.startswith(f"{script} ")))
+        text = re.sub(f"[{marks}](?:[\u200c\u200d ]*[{marks}])*", f"[{script.capitalize()}]", text)
+    return text, [script.capitalize() for script in scripts]
 
 
 def read_template(name):

@@ -184,12 +184,15 @@ impl<F: Files + Send + Sync> TypedTool for RenderTool<F> {
         let description = file_description.unwrap_or_default();
         let file = self.save_document(context, name, &description, &content).await?;
         let beginning: String = text.chars().take(MAX_BEGINNING).collect();
-        let charts = value.notes.iter().filter_map(|note| note.strip_prefix("chart: "));
+        let details = |kind: &str| {
+            let notes = value.notes.iter().filter_map(|note| note.strip_prefix(kind));
+            notes.collect::<Vec<_>>().join("; ")
+        };
         let is_noted = |note: &str| value.notes.iter().any(|other_note| other_note == note);
         let values = json!({
             "name": file.name, "is_cut": beginning.len() < text.len(), "beginning": beginning,
-            "missing_images": value.missing_images.join(", "), "charts": charts.collect::<Vec<_>>().join("; "),
-            "scripts": is_noted("scripts"),
+            "missing_images": value.missing_images.join(", "), "charts": details("chart: "),
+            "letters": details("letters: "), "scripts": is_noted("scripts"),
             "addresses": is_noted("addresses"), "cut": is_noted("cut"),
         });
         let rendered_text = self.prompts.render(context.language, prompt::RENDER_RESULT, values);

@@ -1,6 +1,7 @@
 """Measurable faults of rendered documents."""
 
 import re
+import unicodedata
 from functools import cache
 from html.parser import HTMLParser
 
@@ -12,6 +13,8 @@ PAGE_TOP, PAGE_BOTTOM, PAGE_HIGH = 50, 792, 842
 MIN_FILL = 0.3
 # Units of Office per point.
 EMU, TWIPS = 12_700, 20
+# The scripts that have a font of their own, without which their letters are boxes, or wide.
+OWN_FONTS = {"Arabic", "Hebrew", "Thai", "Bengali"}
 _NUMBER = re.compile(r"[^\w\s]?\d[\d.,:-]*\d")
 
 
@@ -38,16 +41,21 @@ def faults_of_pdf(path, text, _font):
     document = pypdfium2.PdfDocument(path)
     written = ""
     for number, page in enumerate(document, 1):
-        found = page.get_textpage().get_text_range()
+        textpage = page.get_textpage()
+        found = textpage.get_text_range()
         written += found + "\n"
         if "\ufffd" in found or "\u25a1" in found:
             yield f"page {number}: a missing letter"
-        for piece in page.get_objects([raw.FPDF_PAGEOBJ_TEXT]):
+        for piece in page.get_objects([raw.FPDF_PAGEOBJ_TEXT], textpage=textpage):
             left, _, right, _ = piece.get_bounds()
             if left < 0 or right > page.get_width() + 1:
                 yield f"page {number}: text outside the page"
-            if not raw.FPDFFont_GetIsEmbedded(raw.FPDFTextObj_GetFont(piece.raw)):
+            font = piece.get_font()
+            if not font.is_embedded:
                 yield f"page {number}: a font that is not embedded"
+            scripts = {unicodedata.name(letter, "").split(" ")[0].title() for letter in piece.extract() if letter.isalpha()}
+            yield from (f"page {number}: {script} in {font.get_base_name()}" for script in scripts & OWN_FONTS
+                        if script not in font.get_base_name())
         image = page.render(scale=0.5, grayscale=True).to_pil().convert("L")
         rows = [min(image.crop((0, row, image.width, row + 1)).tobytes()) for row in range(image.height)]
         inked = [row * 2 for row, darkest in enumerate(rows) if darkest < 240 and PAGE_TOP < row * 2 < PAGE_BOTTOM]

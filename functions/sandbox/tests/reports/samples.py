@@ -97,7 +97,7 @@ def main(folder, fonts):
             found = [told["problem"]] if told["problem"] else [*FAULTS[form](file, text, fonts[0])]
             faults += [f"{file}: {fault}" for fault in found]
             is_bad = name == "hostile.en"
-            if not is_bad and (told["missing_images"] or any(note != "scripts" for note in told["notes"])):
+            if not is_bad and (told["missing_images"] or set(told["notes"]) - {"scripts", "letters: Tamil"}):
                 faults.append(f"{file}: {told}")
     draw_sheet()
     faults += faults_of_theme(samples()["sales.en"], fonts)
