@@ -47,6 +47,7 @@ def render(task, blocks, notes):
         _renew(document)
         _set_page(document, task)
         _set_styles(document)
+        _copy_looks(document.styles.element)
     writer = _Writer(document, task)
     set_properties(document.core_properties, task)
     first = blocks[0]
@@ -66,8 +67,6 @@ def render(task, blocks, notes):
     if task.is_rtl:
         _turn(document)
     _copy_looks(document.element)
-    if not house.DOCX:
-        _copy_looks(document.styles.element)
     written = io.BytesIO()
     document.save(written)
     return zip_anew(written.getvalue())
