@@ -35,7 +35,7 @@ impl CheckArguments {
             bail!("{} is not a folder", folder.display());
         }
         let djinn = Djinn::new().with_settings_check(djinn_local::check_settings);
-        let checked = check_folder(&djinn, folder, tools).or_else(fail)?;
+        let checked = check_folder(&djinn, folder, tools).or_else(|problems| fail(&problems))?;
         let templates = folder.join("templates");
         if templates.is_dir() {
             check_templates(&templates)?;
@@ -46,7 +46,7 @@ impl CheckArguments {
 }
 
 /// Prints the problems, and returns their number as an error.
-fn fail<T>(problems: Vec<String>) -> Result<T> {
+fn fail<T>(problems: &[String]) -> Result<T> {
     problems.iter().for_each(|problem| print_line(problem));
     match problems.len() {
         1 => bail!("1 problem"),
@@ -65,7 +65,8 @@ fn check_templates(templates: &Path) -> Result<()> {
     };
     let script = workspace::root().join(CHECK_TEMPLATES);
     let faults = command_output(Command::new(python).arg(script).arg(templates))?;
-    if faults.is_empty() { Ok(()) } else { fail(faults.lines().map(str::to_owned).collect()) }
+    let faults: Vec<_> = faults.lines().map(str::to_owned).collect();
+    if faults.is_empty() { Ok(()) } else { fail(&faults) }
 }
 
 /// Checks the files of a configuration folder.
