@@ -75,6 +75,7 @@ export class Between {
       return this.events(response);
     }
     const onward = httpRequest(`${system.url}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
+      if (response.destroyed) return answer.destroy();
       response.writeHead(answer.statusCode, answer.headers);
       // A response that breaks off does so for the browser, too.
       pipeline(answer, response, () => undefined);
