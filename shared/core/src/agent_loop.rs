@@ -330,7 +330,7 @@ impl AgentLoop {
             Caller::FileAfter => read_result_after(&calls),
             Caller::FileBefore | Caller::Model => (None, None),
         };
-        update.items.push(ConversationItem::Turn(Turn {
+        update.items.push(ConversationItem::from(Turn {
             message: turn.message,
             text: text.unwrap_or(turn.text),
             reasoning: turn.reasoning,

@@ -1,6 +1,7 @@
 //! The conversation of a run: append-only, each tool call together with its result.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -128,8 +129,8 @@ impl ChildReport {
 /// A piece of the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConversationItem {
-    /// A reply and the results of its calls.
-    Turn(Turn),
+    /// A reply and the results of its calls, shared among the states of the run.
+    Turn(Arc<Turn>),
     /// A nudge of the loop.
     Nudge(Nudge),
     /// A user's message while the run was at work.
@@ -318,6 +319,12 @@ impl Conversation {
 #[must_use]
 pub fn count_turns(items: &[ConversationItem]) -> usize {
     items.iter().filter(|item| item.is_turn_or_round()).count()
+}
+
+impl From<Turn> for ConversationItem {
+    fn from(turn: Turn) -> Self {
+        Self::Turn(Arc::new(turn))
+    }
 }
 
 impl ConversationItem {

@@ -38,6 +38,8 @@ mod work;
 mod workflow;
 
 pub use answer_file::answer_file_name;
+use std::sync::Arc;
+
 use child_stops::ChildStops;
 use compaction::Compaction;
 use concerns::Concerns;
@@ -68,7 +70,8 @@ pub const MAX_HOPS: u32 = 1_000;
 /// A run: the fold of its journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    spec: RunSpec,
+    /// Shared among the states of the run.
+    spec: Arc<RunSpec>,
     started_at_ms: i64,
     /// The phase, with the work until its end.
     phase: Phase,
@@ -119,7 +122,7 @@ impl Run {
             tainted: false,
             has_delayed: false,
             last_finish: FinishReason::Done,
-            spec,
+            spec: Arc::new(spec),
         };
         if is_tainted_at_start(&run.spec) {
             run.taint();

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::reply::WindowUsage;
 pub use crate::role::Role;
 use serde::{Deserialize, Serialize};
 
@@ -215,15 +214,6 @@ impl Default for ContextSettings {
             keep_turns: 4,
             input_limits: BTreeMap::new(),
             learned_limits: BTreeMap::new(),
-        }
-    }
-}
-
-impl ContextSettings {
-    /// Stores a model's limit from a reply's record, if the provider rejected larger requests.
-    pub(crate) fn learn_limit(&mut self, window: Option<&WindowUsage>) {
-        if let Some(WindowUsage { limit, learned_for: Some(model), .. }) = window {
-            self.learned_limits.insert(model.clone(), *limit);
         }
     }
 }

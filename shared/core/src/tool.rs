@@ -332,22 +332,36 @@ pub fn digest_call(tool: &str, arguments: &Map<String, Value>) -> String {
 /// Formats JSON with sorted keys and no spaces. Equal values have equal texts, for hashes and comparisons.
 #[must_use]
 pub fn canonical_json(value: &Value) -> String {
+    let mut json = String::new();
+    write_canonical_json(value, &mut json);
+    json
+}
+
+fn write_canonical_json(value: &Value, json: &mut String) {
     match value {
         Value::Object(map) => {
             let mut members: Vec<_> = map.iter().collect();
             members.sort_by_key(|(key, _)| *key);
-            let members: Vec<_> = members
-                .into_iter()
-                .map(|(key, value)| {
-                    format!("{}:{}", Value::from(key.as_str()), canonical_json(value))
-                })
-                .collect();
-            format!("{{{}}}", members.join(","))
+            json.push('{');
+            for (nth, (key, value)) in members.into_iter().enumerate() {
+                json.push_str(if nth == 0 { "" } else { "," });
+                json.push_str(&Value::from(key.as_str()).to_string());
+                json.push(':');
+                write_canonical_json(value, json);
+            }
+            json.push('}');
         }
         Value::Array(items) => {
-            format!("[{}]", items.iter().map(canonical_json).collect::<Vec<_>>().join(","))
+            json.push('[');
+            for (nth, item) in items.iter().enumerate() {
+                json.push_str(if nth == 0 { "" } else { "," });
+                write_canonical_json(item, json);
+            }
+            json.push(']');
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            json.push_str(&value.to_string());
+        }
     }
 }
 

@@ -162,7 +162,7 @@ impl<P: Ports> Driver<P> {
         if self.hand_over.has_begun(&self.run) {
             return Ok(());
         }
-        for effect in self.run.state().due() {
+        for effect in self.effect_starter().startable_effects() {
             let Some(call) = self.effect_starter().start_effect(effect) else { continue };
             // The start of a `once` call is recorded first, so no other driver repeats the call.
             self.record_inputs(vec![call.start_input()]).await?;
@@ -334,7 +334,7 @@ impl<P: Ports> Driver<P> {
             return Err(self.run.end_after(error, client).await);
         }
         self.hand_over.on_records(&self.run, &records);
-        self.background.cancel_unowed(self.run.state());
+        self.background.cancel_unowed(self.run.due());
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 mod fragments;
 pub mod frame;
 mod own;
+mod rendered_texts;
 mod tool_description;
 mod truncate;
 
@@ -15,8 +16,10 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use djinn_core::id::sha256_hex;
 use djinn_core::language::Language;
 pub use fragments::*;
-use minijinja::{Environment, Template, UndefinedBehavior};
+use minijinja::value::Serde;
+use minijinja::{Environment, Template, UndefinedBehavior, Value};
 pub use own::OwnPrompts;
+use rendered_texts::{RenderedTexts, RenderingKey};
 use serde::Serialize;
 pub use tool_description::ToolDescription;
 use truncate::truncate_owned;
@@ -59,6 +62,8 @@ impl Fragment {
 pub struct Prompts {
     /// Djinn's templates, compiled at their first rendering.
     compiled: Arc<CompiledTemplates>,
+    /// The latest renderings: a request repeats the texts of all earlier turns.
+    renderings: Arc<RenderedTexts>,
     /// The deployment's current templates.
     own: RwLock<Arc<OwnPrompts>>,
 }
@@ -91,12 +96,12 @@ impl Prompts {
         fragment: Fragment,
         context: impl Serialize,
     ) -> String {
-        let context = minijinja::Value::from(minijinja::value::Serde(context));
         if let Some(text) = self.render_own(language, fragment, &context) {
             return truncate_owned(text, fragment.max_chars);
         }
-        let outcome =
-            self.compile_template(language, fragment).and_then(|text| text.render(context));
+        let outcome = self.render_once(fragment.template(language), &context, |values| {
+            self.compile_template(language, fragment)?.render(values)
+        });
         let text = outcome.unwrap_or_else(|error| {
             tracing::error!(fragment = fragment.name, kind = ?error.kind(), "prompt not rendered");
             fragment.template(language).trim().to_owned()
@@ -104,15 +109,16 @@ impl Prompts {
         truncate_owned(text, fragment.max_chars)
     }
 
-    /// Renders a deployment's own template. Compiles on every call: own templates are few and can change.
+    /// Renders a deployment's own template, compiled for each new rendering: own templates are few and can change.
     fn render_own(
         &self,
         language: Language,
         fragment: Fragment,
-        context: &minijinja::Value,
+        context: &impl Serialize,
     ) -> Option<String> {
         let own = self.own().find_text(fragment, language)?;
-        let outcome = ENVIRONMENT.render_str(own.trim(), context);
+        let outcome =
+            self.render_once(&own, context, |values| ENVIRONMENT.render_str(own.trim(), values));
         outcome
             .inspect_err(|error| {
                 let fragment = fragment.name;
@@ -131,8 +137,9 @@ impl Prompts {
         context: impl Serialize,
         max_chars: usize,
     ) -> String {
-        let context = minijinja::Value::from(minijinja::value::Serde(context));
-        let outcome = ENVIRONMENT.render_str(template.trim(), context);
+        let outcome = self.render_once(template, &context, |values| {
+            ENVIRONMENT.render_str(template.trim(), values)
+        });
         let text = outcome.unwrap_or_else(|error| {
             tracing::error!(agent = name, kind = ?error.kind(), "instructions not rendered");
             template.trim().to_owned()
@@ -140,7 +147,25 @@ impl Prompts {
         truncate_owned(text, max_chars)
     }
 
-    /// Compiles a template once: every turn renders its whole conversation again.
+    /// Renders a template with values, unless the same rendering is among the latest.
+    fn render_once(
+        &self,
+        template: &str,
+        context: &impl Serialize,
+        render: impl FnOnce(Value) -> Result<String, minijinja::Error>,
+    ) -> Result<String, minijinja::Error> {
+        let key = RenderingKey::of(template, context);
+        if let Some(text) = key.as_ref().and_then(|key| self.renderings.find(key)) {
+            return Ok(text.as_ref().to_owned());
+        }
+        let text = render(Value::from(Serde(context)))?;
+        if let Some(key) = key {
+            self.renderings.insert(key, &text);
+        }
+        Ok(text)
+    }
+
+    /// Compiles a template once.
     fn compile_template(
         &self,
         language: Language,
@@ -177,7 +202,9 @@ impl Prompts {
     /// Returns a copy of the current prompts that never changes.
     #[must_use]
     pub fn snapshot(&self) -> Self {
-        Self { compiled: Arc::clone(&self.compiled), own: RwLock::new(self.own()) }
+        let compiled = Arc::clone(&self.compiled);
+        let renderings = Arc::clone(&self.renderings);
+        Self { compiled, renderings, own: RwLock::new(self.own()) }
     }
 
     fn own(&self) -> Arc<OwnPrompts> {

@@ -18,6 +18,8 @@ mod tool_result;
 mod transcript;
 mod window;
 
+use std::borrow::Cow;
+
 use djinn_core::agent::{FILE_NAME_ARGUMENT, TASK_ARGUMENT};
 use djinn_core::effect::{ModelCall, ToolChoice};
 use djinn_core::file::ProductFile;
@@ -70,7 +72,7 @@ impl RenderedRequest {
     #[must_use]
     pub fn token_bound(&self) -> u64 {
         let texts = self.request.to_texts();
-        let most = |text: &String| estimate_tokens(text.len() as u64) + TEXT_OVERHEAD;
+        let most = |text: &Cow<'_, str>| estimate_tokens(text.len() as u64) + TEXT_OVERHEAD;
         (texts.iter().map(most).sum::<u64>() + self.request.image_tokens()).max(self.tokens)
     }
 }

@@ -64,6 +64,10 @@ impl Tool for AgentTool {
         }
     }
 
+    fn name(&self) -> String {
+        self.en.name.clone()
+    }
+
     fn run<'a>(
         &'a self,
         _: &'a ToolContext,

@@ -324,6 +324,10 @@ impl<F: Files + SealedKeys + Send + Sync> Tool for OutsideTool<F> {
         }
     }
 
+    fn name(&self) -> String {
+        self.definition.name().to_owned()
+    }
+
     fn run<'a>(
         &'a self,
         context: &'a ToolContext,

@@ -65,7 +65,7 @@ impl AgentLoop {
         let rest = (!is_empty).then(|| Turn { message, text, reasoning, calls });
         let next =
             AgentPosition { first_turn: self.turn + 1, hand_overs: self.position.hand_overs + 1 };
-        let items = rest.map(ConversationItem::Turn).into_iter().collect();
+        let items = rest.map(ConversationItem::from).into_iter().collect();
         Some(HandOver { events, items, next })
     }
 }

@@ -343,7 +343,7 @@ impl PlanSolve {
         let mut turns = std::mem::take(&mut self.child_turns);
         let ids = || plan.steps().iter().map(|step| step.id);
         let turns = ids().filter_map(|id| turns.remove(&id)).flatten();
-        let mut items: Vec<ConversationItem> = turns.map(ConversationItem::Turn).collect();
+        let mut items: Vec<ConversationItem> = turns.map(ConversationItem::from).collect();
         let reports = ids().filter_map(|id| reports.get(&id)).cloned().collect();
         items.push(ConversationItem::Round { reports, plan: plan.clone() });
         items

@@ -1,6 +1,7 @@
 //! The model view of a run: the same run with placeholders for long URLs.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -264,7 +265,7 @@ fn replace_exchange_urls(urls: &Urls, Exchange { question, answer, .. }: &mut Ex
 
 fn replace_item_urls(urls: &Urls, item: &mut ConversationItem) {
     match item {
-        ConversationItem::Turn(turn) => replace_turn_urls(urls, turn),
+        ConversationItem::Turn(turn) => replace_turn_urls(urls, Arc::make_mut(turn)),
         ConversationItem::Nudge(_) => {}
         ConversationItem::UserMessage(text) => replace_urls(urls, text),
         ConversationItem::Review(note) => {

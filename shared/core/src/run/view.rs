@@ -1,6 +1,7 @@
 //! Read access to a run.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::child::ChildContext;
 use super::time_limit::TimeLimits;
@@ -105,7 +106,7 @@ impl Run {
             return Cow::Borrowed(self);
         }
         let mut view = self.clone();
-        view.spec = self.urls.compress_spec(&self.spec).into_owned();
+        view.spec = Arc::new(self.urls.compress_spec(&self.spec).into_owned());
         view.conversation = self.urls.compress_conversation(&self.conversation).into_owned();
         view.files = self.files.with_view(|files| self.urls.compress_files(files));
         Cow::Owned(view)

@@ -98,7 +98,7 @@ pub(super) async fn set_wake_timer<P: Ports>(run: &DrivenRun<P>) -> bool {
     let alarms = run.ports().alarms();
     let key = run.key();
     let expiry = run.state().next_expiry().map(|(_, at_ms)| at_ms);
-    let wake = expiry.into_iter().chain(run.state().next_retry_ms()).min();
+    let wake = expiry.into_iter().chain(run.next_retry_ms()).min();
     let outcome = match wake {
         Some(at_ms) => alarms.set_timer(key, at_ms).await,
         None => alarms.remove_timer(key).await,

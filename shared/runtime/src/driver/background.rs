@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use djinn_core::effect::EffectId;
+use djinn_core::effect::{Effect, EffectId};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::Input;
-use djinn_core::run::Run;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolResult};
 use djinn_protocol::preview::Live;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
@@ -125,9 +124,9 @@ impl BackgroundWork {
     }
 
     /// Aborts effects that the run no longer owes.
-    pub(super) fn cancel_unowed(&mut self, run: &Run) {
-        let due = run.due();
-        self.cancel_except(|id, _| due.iter().any(|effect| effect.id() == *id));
+    pub(super) fn cancel_unowed(&mut self, due: &[Effect]) {
+        let owed: BTreeSet<EffectId> = due.iter().map(Effect::id).collect();
+        self.cancel_except(|id, _| owed.contains(id));
     }
 
     /// Aborts effects that another invocation can repeat. A child driven here hands over by itself, at the

@@ -59,7 +59,7 @@ impl Children {
             Effect::CallModel(_) => effect.delayed_until_ms().is_some_and(|at_ms| at_ms > now_ms),
             _ => false,
         };
-        !run.has_ended() && run.state().due().iter().all(waits)
+        !run.has_ended() && run.due().iter().all(waits)
     }
 
     /// Marks a child as dispatched. Returns true if an earlier dispatch may have created the child.

@@ -28,7 +28,7 @@ pub(super) async fn limit_closing<P: Ports>(ports: &P, closing: impl Future<Outp
 /// alarm, which rings until it is removed.
 pub(super) async fn leave_deliveries<P: Ports>(run: &DrivenRun<P>) {
     let alarm_removal = Effect::Deliver(Delivery::AlarmRemoval);
-    if run.state().due().iter().any(|effect| *effect != alarm_removal) {
+    if run.due().iter().any(|effect| *effect != alarm_removal) {
         leave_to_executor(run).await;
     }
 }

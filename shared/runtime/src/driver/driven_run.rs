@@ -1,6 +1,6 @@
 //! The driven run, as passed to each unit of the driver.
 
-use djinn_core::effect::EffectId;
+use djinn_core::effect::{Effect, EffectId};
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
@@ -51,6 +51,16 @@ impl<P: Ports> DrivenRun<P> {
         self.writer.journal().run()
     }
 
+    /// Returns the effects due as of the newest record.
+    pub(super) fn due(&self) -> &[Effect] {
+        self.writer.due()
+    }
+
+    /// Returns the time of the first repeated call that waits for a provider, Unix milliseconds.
+    pub(super) fn next_retry_ms(&self) -> Option<i64> {
+        self.due().iter().filter_map(Effect::delayed_until_ms).min()
+    }
+
     /// Returns the journal as last written.
     pub(super) fn journal(&self) -> &Journal {
         self.writer.journal()
@@ -67,7 +77,7 @@ impl<P: Ports> DrivenRun<P> {
 
     /// Returns true if the run still owes this effect.
     pub(super) fn is_owed(&self, id: &EffectId) -> bool {
-        self.state().due().iter().any(|effect| effect.id() == *id)
+        self.due().iter().any(|effect| effect.id() == *id)
     }
 
     pub(super) fn now_ms(&self) -> i64 {

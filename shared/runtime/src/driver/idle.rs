@@ -43,7 +43,7 @@ impl IdleTime {
     /// Returns true if the wait for a provider is longer than a function should stay up.
     fn waits_long_for_provider<P: Ports>(run: &DrivenRun<P>) -> bool {
         let held_until_ms = run.after_ms(run.settings().outages.held);
-        run.state().next_retry_ms().is_some_and(|at_ms| at_ms > held_until_ms)
+        run.next_retry_ms().is_some_and(|at_ms| at_ms > held_until_ms)
     }
 
     /// Returns the end of the wait, in Unix milliseconds. `None` if there is no wait, or if it is over.

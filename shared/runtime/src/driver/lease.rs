@@ -120,7 +120,7 @@ impl HeldLease {
         let session = run.session_key();
         let status = run.state().status();
         let waits_alone =
-            run.state().next_retry_ms().is_some() && run.state().running_children().is_empty();
+            run.next_retry_ms().is_some() && run.state().running_children().is_empty();
         let parks = (status == RunStatus::Paused || waits_alone) && !run.is_task();
         let ports = run.ports();
         let timer = async { parks && set_wake_timer(run).await };

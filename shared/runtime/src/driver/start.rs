@@ -64,13 +64,18 @@ impl PreparedCall {
 }
 
 impl<P: Ports> EffectStarter<'_, P> {
-    /// Starts an effect, unless in flight, given up, driven elsewhere or delayed. Returns a `once` call,
-    /// which must be recorded before the start.
+    /// Returns the due effects, without those in flight, given up, driven elsewhere or delayed.
+    pub(super) fn startable_effects(&self) -> Vec<Effect> {
+        let now_ms = self.run.now_ms();
+        let can_start = |effect: &&Effect| {
+            let is_delayed = effect.delayed_until_ms().is_some_and(|at_ms| at_ms > now_ms);
+            !is_delayed && !effect.is_waiting() && !self.is_left_alone(&effect.id())
+        };
+        self.run.due().iter().filter(can_start).cloned().collect()
+    }
+
+    /// Starts one of the [`Self::startable_effects`]. Returns a `once` call, which must be recorded before the start.
     pub(super) fn start_effect(&mut self, effect: Effect) -> Option<PreparedCall> {
-        let is_delayed = effect.delayed_until_ms().is_some_and(|at_ms| at_ms > self.run.now_ms());
-        if is_delayed || effect.is_waiting() || self.is_left_alone(&effect.id()) {
-            return None;
-        }
         match effect {
             // The loop itself watches these times.
             Effect::Wait { .. } | Effect::AwaitHuman(_) => {}
@@ -168,7 +173,7 @@ impl<P: Ports> EffectStarter<'_, P> {
             }
             _ => false,
         };
-        let running = self.run.state().due().iter().filter(|effect| is_running(effect)).count();
+        let running = self.run.due().iter().filter(|effect| is_running(effect)).count();
         running >= *bound as usize
     }
 

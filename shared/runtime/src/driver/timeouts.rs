@@ -20,7 +20,7 @@ pub(super) fn next_timeout_ms<P: Ports>(
     let limit = run.state().next_limit().map(|(_, at_ms)| at_ms);
     let expiry = run.state().next_expiry().map(|(_, at_ms)| at_ms);
     let expiry = expiry.filter(|at_ms| *at_ms > now_ms || *at_ms <= mail_read_at_ms);
-    let retry = run.state().next_retry_ms().filter(|at_ms| *at_ms > now_ms);
+    let retry = run.next_retry_ms().filter(|at_ms| *at_ms > now_ms);
     limit.into_iter().chain(expiry).chain(retry).min()
 }
 

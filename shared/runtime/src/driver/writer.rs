@@ -1,5 +1,8 @@
 //! Appending to the journal: decide, write, and after a conflict, reload and decide again.
 
+use std::sync::OnceLock;
+
+use djinn_core::effect::Effect;
 use djinn_core::id::WriteId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
@@ -15,6 +18,8 @@ use crate::world::Ports;
 /// The journal of a driven run.
 pub(super) struct JournalWriter {
     journal: Journal,
+    /// The due effects of the journal, listed when first needed.
+    due: OnceLock<Vec<Effect>>,
     writes: u64,
 }
 
@@ -49,12 +54,17 @@ pub(super) enum WriteError {
 
 impl JournalWriter {
     pub(super) fn new(journal: Journal) -> Self {
-        Self { journal, writes: 0 }
+        Self { journal, due: OnceLock::new(), writes: 0 }
     }
 
     /// Returns the journal as last written.
     pub(super) fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// Returns the due effects of the journal.
+    pub(super) fn due(&self) -> &[Effect] {
+        self.due.get_or_init(|| self.journal.run().due())
     }
 
     /// Applies inputs and appends the resulting record. Inputs the run does not wait for leave no record.
@@ -96,6 +106,7 @@ impl JournalWriter {
                 AppendResult::Appended(hash) => {
                     journal.set_head(hash);
                     self.journal = journal;
+                    self.due.take();
                     records.push(record);
                     return Ok(());
                 }
@@ -167,6 +178,7 @@ impl JournalWriter {
             tracing::warn!(%error, "journal not reloaded");
             WriteError::StoreUnavailable
         };
+        self.due.take();
         let new_records = ports.store().read_from(key, self.journal.next_number()).await;
         for record in new_records.map_err(|error| to_write_error(&error))? {
             self.journal.apply_record(&record).map_err(|error| to_write_error(&error))?;

@@ -1,5 +1,6 @@
 //! Language models: one request, one streamed reply.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,25 +46,27 @@ pub struct ModelRequest {
 impl ModelRequest {
     /// Returns every text of the request, for counting.
     #[must_use]
-    pub fn to_texts(&self) -> Vec<String> {
-        let mut texts = vec![self.system.clone()];
+    pub fn to_texts(&self) -> Vec<Cow<'_, str>> {
+        let mut texts = vec![Cow::from(&self.system)];
         for message in &self.messages {
             match message {
-                Message::User(text) | Message::Images { text, .. } => texts.push(text.clone()),
+                Message::User(text) | Message::Images { text, .. } => texts.push(text.into()),
                 Message::Assistant { text, calls, .. } => {
-                    texts.push(text.clone());
+                    texts.push(text.into());
                     let call_text = |call: &PastCall| {
-                        format!("{}{}", call.tool, Value::Object(call.arguments.clone()))
+                        let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+                        Cow::from(format!("{}{arguments}", call.tool))
                     };
                     texts.extend(calls.iter().map(call_text));
                 }
                 Message::ToolResults(results) => {
-                    texts.extend(results.iter().map(|result| result.text.clone()));
+                    texts.extend(results.iter().map(|result| Cow::from(&result.text)));
                 }
             }
         }
-        let tool_text =
-            |tool: &ToolSpec| format!("{}{}{}", tool.name, tool.description, tool.schema);
+        let tool_text = |tool: &ToolSpec| {
+            Cow::from(format!("{}{}{}", tool.name, tool.description, tool.schema))
+        };
         texts.extend(self.tools.iter().map(tool_text));
         texts
     }

@@ -115,6 +115,11 @@ pub trait Tool: Send + Sync {
     /// Returns the description for the model.
     fn spec(&self, language: Language) -> ToolSpec;
 
+    /// Returns the name, the same in every language.
+    fn name(&self) -> String {
+        self.spec(Language::En).name
+    }
+
     /// Runs the tool once, with valid arguments.
     fn run<'a>(
         &'a self,
@@ -165,6 +170,10 @@ pub trait Tool: Send + Sync {
 impl<T: Tool + ?Sized> Tool for Arc<T> {
     fn spec(&self, language: Language) -> ToolSpec {
         (**self).spec(language)
+    }
+
+    fn name(&self) -> String {
+        (**self).name()
     }
 
     fn run<'a>(

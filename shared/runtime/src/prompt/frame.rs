@@ -30,8 +30,11 @@ const MAX_GAP: usize = 16;
 pub fn neutralize_frames(text: &str) -> String {
     let mut neutral = String::with_capacity(text.len());
     for (at, character) in text.char_indices() {
-        let is_bracket =
-            fold_character(character).next() == Some('<') || BRACKETS.contains(&character);
+        let is_bracket = if character.is_ascii() {
+            character == '<'
+        } else {
+            fold_character(character).next() == Some('<') || BRACKETS.contains(&character)
+        };
         let rest = || text.get(at + character.len_utf8()..).unwrap_or_default();
         neutral.push(if is_bracket && is_frame_word(rest()) { NEUTRAL_BRACKET } else { character });
     }

@@ -133,7 +133,8 @@ fn message_texts(message: &Message) -> Vec<&str> {
 fn message_arguments(message: &Message) -> Vec<String> {
     match message {
         Message::Assistant { calls, .. } => {
-            calls.iter().map(|call| json!(call.arguments).to_string()).collect()
+            let json = |call: &PastCall| serde_json::to_string(&call.arguments).unwrap_or_default();
+            calls.iter().map(json).collect()
         }
         _ => Vec::new(),
     }

@@ -142,7 +142,7 @@ mod tests {
             };
             let images = (1..=*count).map(image).collect();
             let result = ToolResult::Done(ToolOutput { images, ..ToolOutput::from_text("") });
-            ConversationItem::Turn(Turn {
+            ConversationItem::from(Turn {
                 message: MessageId::for_turn(u32::try_from(nth).unwrap() + 1),
                 text: String::new(),
                 reasoning: None,

@@ -1,5 +1,7 @@
 //! The hand-over of a run to another agent.
 
+use std::sync::Arc;
+
 use super::{Handled, Transition};
 use crate::entry::Event;
 use crate::id::{EntryId, EntryName};
@@ -16,7 +18,7 @@ impl Transition<'_> {
         self.append_user_messages();
         let run = &mut *self.run;
         run.freeze_taint();
-        run.spec.change_agent(changed, run.ledger.spending().steps);
+        Arc::make_mut(&mut run.spec).change_agent(changed, run.ledger.spending().steps);
         run.conversation.question.clone_from(&run.spec.question);
         run.compaction.forget_limits();
         run.phase = Phase::first(&run.spec, hand_over.next);

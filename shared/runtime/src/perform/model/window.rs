@@ -1,5 +1,7 @@
 //! The input limit of a request, in tokens: from the settings, or lower after a rejection as too long.
 
+use std::borrow::Cow;
+
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::WindowUsage;
 
@@ -109,7 +111,7 @@ impl<P: Ports> ModelExecution<P> {
     fn count_request(&self, rendered_request: &RenderedRequest) -> u64 {
         let role = self.call.role;
         let choice = self.call.model_choice();
-        let count = |text: &String| self.ports.model().count_tokens(role, choice, text);
+        let count = |text: &Cow<'_, str>| self.ports.model().count_tokens(role, choice, text);
         let texts: u64 = rendered_request.request.to_texts().iter().map(count).sum();
         texts + rendered_request.request.image_tokens()
     }

@@ -70,7 +70,7 @@ impl Toolbox {
     /// Registers a tool for every audience; replaces a tool of the same name.
     #[must_use]
     pub fn with_tool(mut self, tool: impl Tool + 'static) -> Self {
-        let name = tool.spec(Language::En).name;
+        let name = tool.name();
         Arc::make_mut(&mut self.own).insert(name, Arc::new(tool));
         self
     }
@@ -216,29 +216,32 @@ impl AvailableTools {
         style: Option<OutputStyle>,
         language: Language,
     ) -> Vec<ToolSpec> {
-        let mut specs = self.specs(language);
-        let is_for_agents =
-            |name: &String| self.tools.get(name).is_some_and(|tool| tool.is_for_agents_only());
         let names = agent.map(|agent| &agent.tools).or(of_plan);
         let is_limited = names.is_some_and(|names| names.iter().all(|name| name != ALL_TOOLS));
         let agent_name = agent.map(|agent| agent.name.as_str());
-        let is_for_run =
-            |name: &String| self.tools.get(name).is_none_or(|tool| tool.is_offered_to(agent_name));
-        specs.retain(|tool| {
-            if !is_for_run(&tool.name) {
-                return false;
+        // Most tools are left out by their name: only the specs of the others are built, for each turn.
+        let spec_for_run = |(name, tool): (&String, &Arc<dyn Tool>)| {
+            if !tool.is_offered_to(agent_name) {
+                return None;
             }
-            if names.is_some_and(|names| names.contains(&tool.name)) {
-                return true;
+            if names.is_some_and(|names| names.contains(name)) {
+                return Some(tool.spec(language));
             }
             let is_for_style = style != Some(OutputStyle::DataAgent)
-                || ANALYSIS_TOOLS.contains(&tool.name.as_str())
-                || self.of_sources.contains(&tool.name);
-            !is_limited
-                && is_for_style
-                && !is_for_agents(&tool.name)
-                && self.is_offered_to_users(tool)
-        });
+                || ANALYSIS_TOOLS.contains(&name.as_str())
+                || self.of_sources.contains(name);
+            let is_offered_agent = match &self.offered_agents {
+                OfferedAgents::All => !tool.is_mode(),
+                OfferedAgents::Named(names) => names.contains(name),
+            };
+            let is_left_out = is_limited || !is_for_style || tool.is_for_agents_only();
+            if is_left_out || (tool.is_mode() && !is_offered_agent) {
+                return None;
+            }
+            let spec = tool.spec(language);
+            (spec.effect != EffectClass::Agent || is_offered_agent).then_some(spec)
+        };
+        let mut specs: Vec<ToolSpec> = self.tools.iter().filter_map(spec_for_run).collect();
         let next_agents = agent.map(|agent| self.list_next_agents(agent, language));
         for next in next_agents.into_iter().flatten() {
             specs.retain(|tool| tool.name != next.name);
@@ -266,16 +269,6 @@ impl AvailableTools {
         next_agents.map(|tool| to_hand_over(tool.spec(language))).collect()
     }
 
-    fn is_offered_to_users(&self, tool: &ToolSpec) -> bool {
-        if tool.effect != EffectClass::Agent {
-            return true;
-        }
-        match &self.offered_agents {
-            OfferedAgents::All => self.tools.get(&tool.name).is_some_and(|agent| !agent.is_mode()),
-            OfferedAgents::Named(names) => names.contains(&tool.name),
-        }
-    }
-
     /// Returns the tool of this name.
     #[must_use]
     pub fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
@@ -296,7 +289,7 @@ impl AvailableTools {
             if tool.is_workflow() {
                 continue;
             }
-            let name = tool.spec(Language::En).name;
+            let name = tool.name();
             if RESERVED_NAMES.contains(&name.as_str()) || self.tools.contains_key(&name) {
                 tracing::warn!(source, tool = name, "the name of a listed tool is taken");
                 continue;
