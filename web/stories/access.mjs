@@ -59,7 +59,7 @@ export const ACCESS = {
     await gate.reached;
     await stop(page).waitFor();
     await page.keyboard.press("Control+Period");
-    await conversation(page).getByText("Stopped. Everything written so far is kept.").waitFor();
+    await conversation(page).getByText("Stopped. The answer so far and all complete results are kept.").waitFor();
     gate.open();
     await tabTo(page, page.getByRole("button", { name: "Add files" }));
     await page.keyboard.press("?");

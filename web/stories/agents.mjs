@@ -21,7 +21,7 @@ export const AGENTS = {
     await panel.getByText("50 at once").waitFor();
     for (const name of names) await panel.getByText(`So much of ${name}`, { exact: true }).waitFor();
     await stop(page).click();
-    await conversation(page).getByText("Stopped. Everything written so far is kept.").waitFor();
+    await conversation(page).getByText("Stopped. The answer so far and all complete results are kept.").waitFor();
     await complete(page);
     // All calls of the model have ended, and nobody calls it again.
     await model.rest();

@@ -123,7 +123,7 @@ export const CONVERSATIONS = {
     await stopOther.click();
     await isSeen;
     await conversation(other).getByText("It is done.").waitFor();
-    await conversation(page).getByText("Stopped. Everything written so far is kept.").waitFor();
+    await conversation(page).getByText("Stopped. The answer so far and all complete results are kept.").waitFor();
     await ended(other);
     held.open();
     await other.close();
@@ -140,7 +140,7 @@ export const CONVERSATIONS = {
     await conversation(page).getByText("This much was written").waitFor();
     assert.equal(await conversation(page).getByText("Stopped.").count(), 0);
     await stop(page).click();
-    await conversation(page).getByText("Stopped. Everything written so far is kept.").waitFor();
+    await conversation(page).getByText("Stopped. The answer so far and all complete results are kept.").waitFor();
     await ended(page);
     assert.match(await textOf(page), /This much was written/);
     gate.open();

@@ -403,3 +403,22 @@ test("a question in a busy session is the user's to decide, and is asked again a
   expect(story.requests.filter((path) => path === "/runs/run_9/stop")).toHaveLength(1);
   expect([statuses(story), asked(story), story.state.isStopping]).toEqual([["running"], ["id1", "id1"], false]);
 });
+
+test("a question that is sent again during a stop of the other run is not stopped itself", async () => {
+  const story = new Story();
+  story.open.startNew();
+  story.answer("/runs", { ...gone, code: "session_busy", retryable: true, run: "run_9" }, 409);
+  story.open.ask(question, []);
+  await settled();
+  story.answer("/runs/run_9/stop", {});
+  story.answer("/runs/run_9", { ended_at_ms: null });
+  story.answer("/runs/run_1/stop", {});
+  accepts(story, "run_1");
+  void stopOther(story.routes, story.browser, story.open, "id1");
+  await settled();
+  story.open.resend("id1");
+  await settled();
+  await story.pass(500);
+  expect([statuses(story), story.state.isStopping]).toEqual([["running"], false]);
+  expect(story.requests.filter((path) => path.endsWith("/stop"))).toEqual(["/runs/run_9/stop"]);
+});

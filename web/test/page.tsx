@@ -8,7 +8,7 @@ import { EMPTY_DRAFT } from "../src/store/drafts";
 import { emptyRun } from "../src/store/empty_run";
 import { foldEvents } from "../src/store/fold";
 import { EMPTY_TURN, emptyConversation } from "../src/store/turns";
-import type { Actions, Conversation, Draft, PageState, Run } from "../src/store/types";
+import type { Actions, Conversation, ConversationList, Draft, PageState, Run } from "../src/store/types";
 import { StoreContext } from "../src/view/store";
 import { LanguageContext, type PageLanguage } from "../src/words";
 import type { Entry } from "../src/wire/contract";
@@ -46,6 +46,8 @@ export class TestPage {
       conversation: { state: "ready", value: { ...emptyConversation("s1"), ...conversation } },
       conversations: EMPTY_LIST,
       clockOffsetMs: 0,
+      config: { state: "loading" },
+      route: { session: null },
       draft: { ...EMPTY_DRAFT, text: draft },
       modes: [] as PageState["modes"],
     } as PageState;
@@ -77,6 +79,11 @@ export class TestPage {
   /** Changes the draft of the next view. */
   draft(part: Partial<Draft>): void {
     this.#state = { ...this.#state, draft: { ...EMPTY_DRAFT, ...part } };
+  }
+
+  /** Changes the list of conversations of the next view. */
+  conversations(part: Partial<ConversationList>): void {
+    this.#state = { ...this.#state, conversations: { ...EMPTY_LIST, ...part } };
   }
 
   /** Sets the modes of the next view. */

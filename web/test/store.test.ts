@@ -231,6 +231,13 @@ test("a list with shared conversations is read every five minutes, or when an un
   device.running = ["from the phone"];
   await tab.pass(30_000);
   expect([reads(), tab.marks]).toEqual([3, ["from the phone running", "first"]]);
+  // One that the list does not get, such as a guest's, is looked for once.
+  device.running = ["unlisted"];
+  for (let look = 0; look < 5; look += 1) await tab.pass(30_000);
+  expect(reads()).toBe(4);
+  device.running = ["unlisted", "another"];
+  await tab.pass(30_000);
+  expect(reads()).toBe(5);
 });
 
 test("a question that was asked offline is in the list after its conversation was left, and is sent with the network", async () => {
@@ -341,6 +348,41 @@ test("the list has what others share, and a search finds titles and the beginnin
     expect(found()).toEqual(sessions);
     expect(store.getState().conversations.items[0]?.foundQuestion).toBe(question);
   }
+});
+
+test("a search says while it reads questions, ends with an empty box, and is repeated after an error", async () => {
+  const device = new Device();
+  device.questions = [{ session: "first", title: "How heavy is gold?" }];
+  const tab = device.open("anna");
+  await settled();
+  const { store } = tab;
+  const state = () => store.getState().conversations;
+  const reads = (): number => tab.requests.filter((path) => path === "/runs").length;
+  let release: () => void = () => undefined;
+  device.held.set("/runs", new Promise((resolve) => void (release = resolve)));
+  store.actions.search("h");
+  store.actions.search("");
+  store.actions.search("heavy");
+  await settled();
+  expect([state().isSearching, state().items]).toEqual([true, []]);
+  release();
+  await settled();
+  expect([state().isSearching, state().items.length]).toEqual([false, 1]);
+  store.actions.search("");
+  device.failing.add("/runs");
+  device.questions = [{ session: "first", title: "How old is gold?" }];
+  store.actions.search("o");
+  await settled();
+  expect([state().isSearching, state().error?.code]).toEqual([false, "store_unavailable"]);
+  device.failing.clear();
+  store.actions.search("old");
+  await settled();
+  expect([state().error, state().items[0]?.foundQuestion]).toEqual([null, "How old is gold?"]);
+  // No letter reads the questions again after they were read.
+  const before = reads();
+  store.actions.search("old i");
+  await settled();
+  expect(reads()).toBe(before);
 });
 
 test("drafts of one device are kept apart by user, also without a sign-out", async () => {

@@ -15,7 +15,15 @@ const MAX_SEARCH_PAGES = 20;
 const MAX_QUESTION_PAGES = 10;
 const QUESTION_PAGE = 100;
 
-export const EMPTY_LIST: ConversationList = { user: "", items: [], hasMore: false, isLoading: true, error: null, search: "" };
+export const EMPTY_LIST: ConversationList = {
+  user: "",
+  items: [],
+  hasMore: false,
+  isLoading: true,
+  isSearching: false,
+  error: null,
+  search: "",
+};
 
 export class Conversations {
   readonly #routes: Routes;
@@ -25,6 +33,8 @@ export class Conversations {
   #shared: readonly ConversationSummary[] = [];
   #cursor: string | null = null;
   #marks: ReadonlyMap<string, ConversationSummary["mark"]> = new Map();
+  /** The conversations at work that the last reading did not find: of others, older ones, or of other protocols. */
+  #unlisted: ReadonlySet<string> = new Set();
   /** Counts refreshes: a late answer of an earlier one is dropped. */
   #round = 0;
   /** The conversations with a question since the refresh began: its answer may be older. */
@@ -35,6 +45,9 @@ export class Conversations {
 
   /** The beginnings of the reader's questions by conversation, newest first, from the last search. */
   #questions: ReadonlyMap<string, readonly string[]> = new Map();
+
+  /** The reading of questions for the text in the box; null before the first reading, and after one that failed. */
+  #reading: object | null = null;
 
   readonly #pending: Pending;
 
@@ -55,7 +68,9 @@ export class Conversations {
     this.#shared = [];
     this.#cursor = null;
     this.#marks = new Map();
+    this.#unlisted = new Set();
     this.#questions = new Map();
+    this.#reading = null;
     this.#cell.set({ conversations: EMPTY_LIST });
   }
 
@@ -63,7 +78,7 @@ export class Conversations {
   async refresh(): Promise<void> {
     this.#show({ isLoading: true });
     try {
-      if ((await this.#read(false)) && this.#cell.get().conversations.search !== "") await this.#readAllTitles();
+      if (await this.#read(false)) await this.search(this.#cell.get().conversations.search);
     } catch (error) {
       this.#show({ isLoading: false, error: errorOf(error) });
     }
@@ -74,16 +89,21 @@ export class Conversations {
     await this.#read(true).catch(() => undefined);
   }
 
-  /** Reads only the marks, unless one belongs to a conversation that the list does not have. */
+  /** Reads only the marks, unless one belongs to a conversation that is new. */
   async updateMarks(): Promise<void> {
     const round = this.#round;
     this.#marked.clear();
     const marks = await this.#readMarks().catch(() => null);
     if (marks === null || round !== this.#round) return;
-    const known = new Set([...this.#all, ...this.#shared].map((item) => item.session));
-    if ([...marks.keys()].some((session) => !known.has(session))) return this.update();
+    if ([...this.#without(marks)].some((session) => !this.#unlisted.has(session))) return this.update();
     this.#marks = new Map([...marks, ...this.#marked]);
     this.#show({});
+  }
+
+  /** Returns the conversations at work that the list does not have. */
+  #without(marks: ReadonlyMap<string, ConversationSummary["mark"]>): ReadonlySet<string> {
+    const known = new Set([...this.#all, ...this.#shared].map((item) => item.session));
+    return new Set([...marks.keys()].filter((session) => !known.has(session)));
   }
 
   async #readMarks(): Promise<ReadonlyMap<string, ConversationSummary["mark"]>> {
@@ -112,6 +132,7 @@ export class Conversations {
     this.#all = [...this.#all.filter((item) => this.#touched.has(item.session)), ...listed, ...older];
     const shared = (page.shared ?? []).map((body) => ({ ...summaryOf(body), owner: body.owner }));
     this.#shared = shared.map((item) => this.#shared.find((other) => this.#isTouched(item, other)) ?? item);
+    this.#unlisted = this.#without(marks);
     if (page.user !== this.#cell.get().conversations.user) this.#questions = new Map();
     if (older.length === 0) this.#cursor = page.next ?? null;
     this.#show({ user: page.user, isLoading: false, error: null });
@@ -137,27 +158,36 @@ export class Conversations {
   }
 
   async search(text: string): Promise<void> {
-    const isNew = this.#cell.get().conversations.search === "";
     this.#show({ search: text });
-    if (text !== "") await Promise.all([this.#readAllTitles(), isNew ? this.#readQuestions() : undefined]);
+    if (text !== "") await Promise.all([this.#readAllTitles(), this.#reading ? undefined : this.#readQuestions()]);
+    else {
+      this.#reading = null;
+      this.#show({ isSearching: false });
+    }
   }
 
   /** Reads the beginnings of the newest questions from the server's list of runs. */
   async #readQuestions(): Promise<void> {
+    const reading = {};
+    this.#reading = reading;
+    this.#show({ isSearching: true, error: null });
     const questions = new Map<string, string[]>();
     let cursor: string | null = null;
     try {
       for (let page = 0; page < MAX_QUESTION_PAGES; page += 1) {
         const body: RunListBody = await this.#routes.runs(null, QUESTION_PAGE, cursor);
-        if (this.#cell.get().conversations.search === "") return;
+        if (this.#reading !== reading) return;
         for (const { session, title } of body.runs) questions.set(session, [...(questions.get(session) ?? []), title]);
         this.#questions = questions;
         this.#show({});
         cursor = body.next ?? null;
-        if (cursor === null) return;
+        if (cursor === null) break;
       }
+      this.#show({ isSearching: false });
     } catch (error) {
-      this.#show({ error: errorOf(error) });
+      if (this.#reading !== reading) return;
+      this.#reading = null;
+      this.#show({ isSearching: false, error: errorOf(error) });
     }
   }
 

@@ -32,7 +32,10 @@ export class ListWatch {
     });
   }
 
-  /** Reads the list, or only its marks, if a look is due, the page is shown, and it does not follow a paused run, whose looks are enough. */
+  /**
+   * Reads the list, or only its marks, if a look is due, the page is shown, and it does not follow a paused run,
+   * whose looks are enough.
+   */
   look(): void {
     const { signIn, conversation, conversations } = this.#cell.get();
     const turns = conversation?.state === "ready" ? conversation.value.turns : [];

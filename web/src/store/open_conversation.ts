@@ -196,7 +196,8 @@ export class OpenConversation {
     if (question?.requestId !== key) return;
     const fresh = { ...question, atMs: this.#host.browser.now() };
     this.#pending.save(this.session, fresh);
-    this.#set({ turns: this.#conversation.turns.filter((turn) => turn.key !== key) });
+    // A stop of the run that the question waited for is no stop of the question's own run.
+    this.#set({ turns: this.#conversation.turns.filter((turn) => turn.key !== key), isStopping: false });
     this.#send(fresh);
   }
 

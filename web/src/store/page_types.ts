@@ -29,6 +29,8 @@ export interface ConversationList {
   readonly items: readonly ConversationSummary[];
   readonly hasMore: boolean;
   readonly isLoading: boolean;
+  /** True while a search reads questions. */
+  readonly isSearching: boolean;
   readonly error: ErrorInfo | null;
   /** The search text; `items` contains those whose title, or the beginning of a question, has it. */
   readonly search: string;

@@ -134,7 +134,7 @@ export const en = {
     loadingDetail: "Loading the work",
     cutLength: "The answer was cut at the model's length limit.",
     cutFiltered: "The provider's filter cut the answer.",
-    stopped: "Stopped. Everything written so far is kept.",
+    stopped: "Stopped. The answer so far and all complete results are kept.",
     paused: "Paused. The run waits and costs nothing.",
     pausedUntil: (time: string) => `Paused until ${time} at the latest. Waiting costs nothing.`,
     continueRun: "Continue",
@@ -304,7 +304,7 @@ export const en = {
   },
   errors: {
     offline: "The server cannot be reached. Check the network; the page tries again.",
-    busy: "A question of this conversation is still being answered. Wait for its answer, or stop it.",
+    busy: "A question of this conversation is still being answered. Follow it, or wait for its answer.",
     gone: "This conversation was not found, or is no longer shared with you.",
     unreadable: "The server's response could not be read. Try again, or ask its operator.",
     code: "Code",

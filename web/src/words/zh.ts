@@ -128,7 +128,7 @@ export const zh: Words = {
     loadingDetail: "正在加载过程",
     cutLength: "回答因模型的长度上限被截断。",
     cutFiltered: "回答被服务商的过滤器截断。",
-    stopped: "已停止。已写入的内容会保留。",
+    stopped: "已停止。已写出的回答和完整的结果会保留。",
     paused: "已暂停。等待期间不产生费用。",
     pausedUntil: (time) => `已暂停，最迟到 ${time}。等待期间不产生费用。`,
     continueRun: "继续",
@@ -295,7 +295,7 @@ export const zh: Words = {
   },
   errors: {
     offline: "无法连接服务器。请检查网络；页面会自动重试。",
-    busy: "此对话仍在回答一个问题。请等待回答，或先停止它。",
+    busy: "此对话仍在回答一个问题。请跟随查看，或等待回答。",
     gone: "未找到此对话，或已不再与您共享。",
     unreadable: "无法读取服务器的响应。请重试，或联系其运营者。",
     code: "代码",

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { useWords } from "../../words";
-import { splitCitations } from "./citations";
+import { lastWord, splitCitations } from "./citations";
 import { useCitedSources, useSurroundings } from "./context";
 import type { MarkdownToken } from "./lex";
 import { allowedAddress, allowedImageData, fileName, hostOf } from "./links";
@@ -38,18 +38,16 @@ export function decodeEntities(text: string): string {
   });
 }
 
-/** The word before a number, with the space between: both stay on one line. Of a text without spaces, one character. */
-const LAST_WORD = /(?:[^\s\u2e80-\uffff]{1,24}|\S)?\s*$/u;
-
 function Words({ text }: { text: string }): ReactNode {
   const { byNumber } = useCitedSources();
   const decoded = decodeEntities(text);
   if (byNumber.size === 0) return decoded;
   const pieces = splitCitations(decoded, (n) => byNumber.has(n));
   return pieces.map((piece, index) => {
-    if (typeof piece === "string") return index < pieces.length - 1 ? piece.replace(LAST_WORD, "") : piece;
+    if (typeof piece === "string")
+      return index < pieces.length - 1 ? piece.slice(0, piece.length - lastWord(piece).length) : piece;
     const before = pieces[index - 1];
-    const word = typeof before === "string" ? (LAST_WORD.exec(before)?.[0] ?? "") : "";
+    const word = typeof before === "string" ? lastWord(before) : "";
     return (
       <span key={index} className={styles.cited}>
         {word}

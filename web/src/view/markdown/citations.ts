@@ -18,6 +18,15 @@ export function splitCitations(text: string, has: (n: number) => boolean): reado
   return pieces;
 }
 
+/** Limited in length, because a search without a limit takes time that grows with the square of a run of spaces. */
+const LAST_WORD = /(?:[^\s\u2e80-\uffff]{1,24}|\S)?\s{0,24}$/u;
+
+/**
+ * Returns the last word with the spaces after it, which stays on one line with a citation. Of a text without spaces,
+ * one character.
+ */
+export const lastWord = (text: string): string => LAST_WORD.exec(text)?.[0] ?? "";
+
 /** Returns the address of a found page as a list of sources writes it. */
 export const citedAddress = (url: string): string =>
   url.replace(/[()<>`\\ ]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -63,7 +63,7 @@ export function Rail({ onNavigate }: { onNavigate?: () => void }): ReactNode {
         onChange={(event) => actions.search(event.target.value)}
       />
       {list.error && list.error.status !== 401 ? <ErrorBox error={list.error} onRetry={actions.retry} /> : null}
-      {rows.length === 0 && !list.isLoading && !list.error ? (
+      {rows.length === 0 && !list.isLoading && !list.isSearching && !list.error ? (
         <p className={styles.none}>{list.search ? words.rail.noMatch : words.rail.none}</p>
       ) : null}
       <VList className={styles.list} data={rows} bufferSize={300} tabIndex={-1}>
