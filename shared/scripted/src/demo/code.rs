@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 table = pd.read_csv("FILE").pivot_table(index="year", columns="region", values="sales", aggfunc="sum")
 table.plot(marker="o", figsize=(8, 4.5), title="TITLE")
 plt.ylabel("sales")
+plt.gca().yaxis.set_major_formatter("{x:,.0f}")
 plt.xticks(table.index)
 plt.savefig("CHART", dpi=150, bbox_inches="tight")
 plt.close()
