@@ -18,6 +18,8 @@ MAX_TABLES = 20
 # Levels of objects of JSON whose fields become columns.
 _MAX_DEPTH = 3
 _CELL = re.compile(r"([A-Z]+)(\d+)")
+# The beginning of JSON, whatever the name of the file is.
+_JSON = re.compile(r'\s*(\{\s*"|\[\s*\{\s*")')
 _EXCEL_TEXT = re.compile(r'="(.*)"', re.DOTALL)
 
 
@@ -46,7 +48,7 @@ def read_sources(path, name):
         encoding.other or encoding.name not in ("utf-8", "utf-8-sig")) else []
     notes += [{"code": "replaced_characters", "count": encoding.replaced}] if encoding.replaced else []
     text = text.removeprefix("\ufeff")
-    if name.lower().endswith((".json", ".jsonl", ".ndjson")) or (kind == "text" and text.lstrip()[:1] in ("{", "[")):
+    if name.lower().endswith((".json", ".jsonl", ".ndjson")) or _JSON.match(text):
         return [_read_json(text)], notes
     if text.lstrip()[:1] == "<":
         # A page or a drawing.

@@ -90,6 +90,8 @@ PROBLEMS = [
     ("a.png", b"\x89PNG" + bytes(20), "no_table"), ("a.csv", b"\x00\x01\x02" * 99, "no_text"),
     ("a.csv", ",".join(f"c{number}" for number in range(10_000)).encode() + b"\n" + b",".join([b"1"] * 10_000),
      "too_many_columns"),
+    ("a.json", json.dumps([dict.fromkeys(map(str, range(1_001)), 1)]).encode(), "too_many_columns"),
+    ("a.json", b"a,b\n1,2\n", "broken"),
 ]
 
 
@@ -145,6 +147,33 @@ class ReadTables(unittest.TestCase):
             with self.subTest(name=name, content=content[:20]):
                 found = self.read(name, content)
                 self.assertEqual((found["problem"], found["tables"]), (problem, []))
+
+    def test_content_counts_and_not_the_name(self):
+        book = openpyxl.Workbook()
+        for row in (["a", "b"], ["x", 1]):
+            book.active.append(row)
+        book.save("book")
+        duckdb.sql("COPY (SELECT 'x' AS a, 1 AS b) TO 'data' (FORMAT parquet)")
+        for names, content in ((("a.csv", "a.json", "a.parquet"), Path("book").read_bytes()),
+                               (("a.csv", "a.xlsx"), Path("data").read_bytes()),
+                               (("a.xlsx", "a.parquet", "a.tsv"), "a,b\nx,1\n"),
+                               (("a.csv", "a.xlsx"), '[\n {"a": "x", "b": 1}\n]')):
+            for name in names:
+                with self.subTest(name=name, content=content[:10]):
+                    self.check(self.read(name, content), ["a text", "b integer"], [("x", 1)], {})
+
+    def test_file_above_a_limit_is_too_large_or_has_too_many_columns(self):
+        rows = 50_000_000
+        self.assertEqual(self.read("a.csv", b"a,b\n" + b"1,2\n" * rows)["problem"], "too_large")
+        for size, problem in ((f"CAST(0 AS TINYINT) AS a FROM range({rows * 4})", "too_large"),
+                              (", ".join(f"1 AS c{number}" for number in range(1_001)), "too_many_columns")):
+            duckdb.sql(f"COPY (SELECT {size}) TO 'a.parquet' (FORMAT parquet)")
+            self.assertEqual(read_tables("a.parquet", "a.parquet")["problem"], problem)
+        book = openpyxl.Workbook()
+        book.active.append([f"c{number}" for number in range(1_001)])
+        book.active.append([1] * 1_001)
+        book.save("a.xlsx")
+        self.assertEqual(read_tables("a.xlsx", "a.xlsx")["problem"], "too_many_columns")
 
     def test_zip_bomb_is_too_large(self):
         with zipfile.ZipFile("a.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
