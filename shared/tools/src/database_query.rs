@@ -1,5 +1,7 @@
 //! Checked queries over databases, and their rows as results.
 
+mod empty_results;
+
 use std::time::Duration;
 
 use djinn_agents::DescribedColumn;
@@ -8,14 +10,15 @@ use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::database::{DatabaseError, DatabaseQuery, DatabaseRows, DatabaseView};
 use djinn_runtime::port::sandbox::table::{
-    CheckedStatement, ConditionProbe, EmptyReason, FetchedResult, FileTable, QueryColumn,
-    QueryError, QueryTable, QueryValue, SqlResult, TableColumn,
+    CheckedStatement, FetchedResult, FileTable, QueryColumn, QueryError, QueryTable, QueryValue,
+    SqlResult, TableColumn,
 };
 use djinn_runtime::port::sandbox::{
     JobContext, JobEnd, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
 };
 use djinn_text::near_miss::find_near_miss;
-use serde_json::Value;
+use futures::future::join_all;
+use tokio::time::{Instant, timeout_at};
 
 use crate::table_catalog::{CatalogTable, TableCatalog};
 
@@ -23,15 +26,6 @@ use crate::table_catalog::{CatalogTable, TableCatalog};
 const MAX_ROWS: usize = 100_000;
 /// Maximum size of the rows of a result, in bytes.
 const MAX_BYTES: usize = 20 * 1024 * 1024;
-
-/// Maximum values that are compared with those of a condition.
-const MAX_VALUES: usize = 5_000;
-/// Maximum size of these values, in bytes.
-const MAX_VALUE_BYTES: usize = 1024 * 1024;
-/// Maximum time of a query that explains an empty result, in milliseconds.
-const PROBE_TIMEOUT_MS: u32 = 1_500;
-/// Maximum time of all these queries of a call.
-const PROBES_TIMEOUT: Duration = Duration::from_secs(6);
 /// Maximum columns in an error about an unknown one.
 const MAX_LISTED: usize = 40;
 
@@ -67,12 +61,14 @@ impl DatabaseQueries<'_> {
         products: &mut Vec<SandboxFile>,
     ) -> Result<(), SandboxError> {
         let count = value.results.iter().filter(|result| result.statement.is_some()).count();
-        let Ok(count) = u32::try_from(count.max(1)) else { return Ok(()) };
-        let timeout_ms = self.seconds * 1_000 / count;
+        let Ok(mut waiting) = u32::try_from(count) else { return Ok(()) };
+        let deadline = Instant::now() + Duration::from_secs(self.seconds.into());
         let (mut fetched, mut files, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         for (result, number) in value.results.iter_mut().zip(1..) {
             let Some(statement) = result.statement.take() else { continue };
-            let limits = (MAX_ROWS, MAX_BYTES, timeout_ms);
+            let left = deadline.saturating_duration_since(Instant::now()) / waiting;
+            waiting -= 1;
+            let limits = (MAX_ROWS, MAX_BYTES, u32::try_from(left.as_millis()).unwrap_or(1).max(1));
             match self.run_text(&statement, &statement.text, limits).await {
                 Ok(rows) => {
                     if rows.rows.is_empty() && !rows.is_cut {
@@ -86,7 +82,7 @@ impl DatabaseQueries<'_> {
                     });
                     fetched.push(to_fetched(number, result, statement, rows, name));
                 }
-                Err(error) => result.error = Some(self.explain(&error, &statement).await),
+                Err(error) => result.error = Some(self.explain(&error, &statement, deadline).await),
             }
         }
         if fetched.is_empty() {
@@ -148,78 +144,13 @@ impl DatabaseQueries<'_> {
         self.catalog.database().query(connection, &query).await
     }
 
-    /// Adds their reasons to empty results, which are given by their places, until the time of a call is over.
-    async fn add_reasons(
+    /// Returns the error for the model. Tables that have changed are described again, until `deadline`.
+    async fn explain(
         &self,
-        fetched: &mut [FetchedResult],
-        empty: &[(usize, CheckedStatement)],
-    ) {
-        let adding = async {
-            for (place, statement) in empty {
-                let reason = self.find_reason(statement).await;
-                if let Some(result) = fetched.get_mut(*place) {
-                    result.reason = reason;
-                }
-            }
-        };
-        if tokio::time::timeout(PROBES_TIMEOUT, adding).await.is_err() {
-            tracing::warn!("the reasons of empty results are not all known in time");
-        }
-    }
-
-    /// Finds the condition without which an empty query has rows.
-    async fn find_reason(&self, statement: &CheckedStatement) -> Option<EmptyReason> {
-        for probe in &statement.probes {
-            let limits = (1, MAX_VALUE_BYTES, PROBE_TIMEOUT_MS);
-            let rows = self.run_text(statement, &probe.text, limits).await;
-            if rows.is_ok_and(|rows| !rows.rows.is_empty() || rows.is_cut) {
-                return Some(self.read_values(statement, probe).await);
-            }
-        }
-        None
-    }
-
-    /// Adds the values that exist to a condition: those of the description, or else of a query with limits.
-    async fn read_values(
-        &self,
+        error: &DatabaseError,
         statement: &CheckedStatement,
-        probe: &ConditionProbe,
-    ) -> EmptyReason {
-        let ConditionProbe { filter, table, column, wanted, values_text, .. } = probe.clone();
-        let mut reason = EmptyReason { filter, column, wanted, ..EmptyReason::default() };
-        let described = self.tables.iter().find(|known| known.name == table);
-        let mut columns = described.iter().flat_map(|table| &table.description.columns);
-        if let Some(column) = columns.find(|column| column.name == reason.column) {
-            if column.kind != "text" {
-                reason.min = column.min.clone();
-                reason.max = column.max.clone();
-            } else if u64::try_from(column.samples.len())
-                .is_ok_and(|count| count >= column.distinct)
-            {
-                reason.values.clone_from(&column.samples);
-            }
-        }
-        let is_known = !reason.values.is_empty() || !reason.min.is_null();
-        if values_text.is_empty() || is_known {
-            return reason;
-        }
-        let limits = (MAX_VALUES, MAX_VALUE_BYTES, PROBE_TIMEOUT_MS);
-        let Ok(rows) = self.run_text(statement, &values_text, limits).await else { return reason };
-        for row in &rows.rows {
-            let fields: Value = serde_json::from_str(row).unwrap_or_default();
-            match fields.get(&reason.column) {
-                Some(value) => reason.values.extend(value.as_str().map(str::to_owned)),
-                None => {
-                    reason.min = fields.get("least").cloned().unwrap_or_default();
-                    reason.max = fields.get("most").cloned().unwrap_or_default();
-                }
-            }
-        }
-        reason
-    }
-
-    /// Returns the error for the model. A table that has changed is described again.
-    async fn explain(&self, error: &DatabaseError, statement: &CheckedStatement) -> QueryError {
+        deadline: Instant,
+    ) -> QueryError {
         let used = || self.tables.iter().filter(|table| statement.tables.contains(&table.name));
         let with_code = |code: &str| QueryError { code: code.to_owned(), ..QueryError::default() };
         match error {
@@ -239,17 +170,15 @@ impl DatabaseQueries<'_> {
                 QueryError { name: name.clone(), near, ..with_code("unknown_column") }
             }
             DatabaseError::Changed => {
-                let mut near = Vec::new();
-                for table in used() {
-                    let description =
-                        self.catalog.describe_again(&table.table, self.user, self.time_zone);
-                    if let Some((description, _)) = &description.await.table {
-                        let columns = description.columns.iter();
-                        near.extend(
-                            columns.map(|column| format!("{}.{}", table.name, column.name)),
-                        );
-                    }
-                }
+                let describing = used().map(async |table| {
+                    let read = self.catalog.describe_again(&table.table, self.user, self.time_zone);
+                    let read = timeout_at(deadline, read).await.ok()?;
+                    let (description, _) = read.table.as_ref()?;
+                    let columns = description.columns.iter();
+                    let names = columns.map(|column| format!("{}.{}", table.name, column.name));
+                    Some(names.collect::<Vec<_>>())
+                });
+                let near = join_all(describing).await.into_iter().flatten().flatten().collect();
                 QueryError { near, ..with_code("table_changed") }
             }
         }
@@ -317,124 +246,4 @@ fn to_fetched(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use djinn_agents::{DatabaseRelation, TableFile};
-    use djinn_core::id::{SessionId, TenantId, UserId};
-    use djinn_runtime::port::database::{
-        Database, DatabaseConnection, DatabasePassword, DatabaseTable,
-    };
-    use djinn_runtime::port::sandbox::DisabledSandbox;
-    use djinn_runtime::port::sandbox::table::DatabaseSource;
-    use djinn_runtime::port::tool::BoxFuture;
-
-    use super::*;
-
-    /// A database without rows, whose queries without a condition take all of their time.
-    struct SlowDatabase {
-        is_cut: bool,
-        probes: Arc<AtomicUsize>,
-    }
-
-    impl Database for SlowDatabase {
-        fn describe<'a>(
-            &'a self,
-            _: &'a DatabaseConnection,
-            _: &'a DatabaseRelation,
-            _: &'a TenantId,
-            _: TimeZone,
-        ) -> BoxFuture<'a, Result<DatabaseTable, DatabaseError>> {
-            Box::pin(async { Err(DatabaseError::Unavailable) })
-        }
-
-        fn query<'a>(
-            &'a self,
-            _: &'a DatabaseConnection,
-            query: &'a DatabaseQuery,
-        ) -> BoxFuture<'a, Result<DatabaseRows, DatabaseError>> {
-            Box::pin(async move {
-                if query.text == "probe" {
-                    self.probes.fetch_add(1, Ordering::Relaxed);
-                    tokio::time::sleep(Duration::from_millis(query.timeout_ms.into())).await;
-                    return Err(DatabaseError::Timeout);
-                }
-                Ok(DatabaseRows { is_cut: self.is_cut, ..DatabaseRows::default() })
-            })
-        }
-    }
-
-    fn table() -> DescribedTable {
-        let file = TableFile {
-            name: "orders".to_owned(),
-            title: None,
-            source: "shop".to_owned(),
-            relation: Some(DatabaseRelation::Query("SELECT 1".to_owned())),
-            sheet: None,
-            sql: None,
-            tenants: Vec::new(),
-            rows: None,
-            columns: Vec::new(),
-            rules: String::new(),
-        };
-        let connection = DatabaseConnection {
-            host: "localhost".to_owned(),
-            port: 5432,
-            database: "shop".to_owned(),
-            user: "djinn".to_owned(),
-            password: DatabasePassword::Iam,
-            ca: None,
-        };
-        let source = DatabaseSource { connection: "shop".to_owned(), keys: Vec::new() };
-        DescribedTable {
-            name: "orders".to_owned(),
-            table: CatalogTable {
-                file: Arc::new(file),
-                sha256: "".into(),
-                connection: Some(Arc::new(connection)),
-            },
-            description: FileTable { database: Some(source), ..FileTable::default() },
-        }
-    }
-
-    /// Runs eight queries without rows, each of three conditions, and returns the number of probes.
-    async fn count_probes(is_cut: bool) -> usize {
-        let probes = Arc::new(AtomicUsize::new(0));
-        let database = SlowDatabase { is_cut, probes: Arc::clone(&probes) };
-        let catalog = TableCatalog::new(Arc::new(database));
-        let user =
-            UserKey { tenant: TenantId::new("acme").unwrap(), user: UserId::new("ann").unwrap() };
-        let job = JobContext::new(&user.session_key(&SessionId::new("s").unwrap()));
-        let probe = ConditionProbe { text: "probe".to_owned(), ..ConditionProbe::default() };
-        let statement = CheckedStatement {
-            connection: "shop".to_owned(),
-            tables: vec!["orders".to_owned()],
-            probes: vec![probe; 3],
-            ..CheckedStatement::default()
-        };
-        let result = SqlResult { statement: Some(statement), ..SqlResult::default() };
-        let mut value = QueryValue { results: vec![result; 8] };
-        let queries = DatabaseQueries {
-            catalog: &catalog,
-            sandbox: &DisabledSandbox(String::new()),
-            job: &job,
-            tables: &[table()],
-            user: &user,
-            time_zone: TimeZone::default(),
-            seconds: 20,
-        };
-        let end = queries.fetch(&mut value, &mut Vec::new()).await;
-        assert_eq!(end, Err(SandboxError::Disabled(String::new())));
-        probes.load(Ordering::Relaxed)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn probes_of_a_call_end_after_six_seconds_and_a_cut_result_has_none() {
-        assert_eq!(count_probes(true).await, 0);
-        let most = usize::try_from(PROBES_TIMEOUT.as_millis() / u128::from(PROBE_TIMEOUT_MS));
-        let probes = count_probes(false).await;
-        // The one that begins when the time is over does not end.
-        assert!((1..=most.unwrap() + 1).contains(&probes), "{probes}");
-    }
-}
+mod tests;

@@ -15,6 +15,7 @@ use djinn_runtime::port::sandbox::table::{
 use djinn_runtime::port::sandbox::{JobEnd, Sandbox, SandboxAnswer, SandboxJob, SandboxWork};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Prompts};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 use crate::database_query::{DatabaseQueries, DescribedTable};
 use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, job_context, render_error};
 use crate::python_tool::{sandbox_tool, strip_fence};
-use crate::table_catalog::TableCatalog;
+use crate::table_catalog::{READS_AT_ONCE, TableCatalog};
 use crate::table_list::{escape_cell, show};
 use crate::table_state::{StoredResult, StoredTable, TABLE_TOOL, TableState};
 use crate::typed_tool::{ToolDefinition, TypedTool};
@@ -81,23 +82,25 @@ impl<F: Files + Send + Sync> QueryTool<F> {
         user: &UserKey,
     ) -> Result<Vec<DescribedTable>, ToolError> {
         let tables = self.catalog.list_tables(user);
-        let mut described = Vec::new();
-        for stored in state.tables().filter(|table| table.table.database.is_some()) {
+        let stored_tables = state.tables().filter(|table| table.table.database.is_some());
+        let reads = stored_tables.map(async |stored| {
             let table = tables.iter().find(|table| table.file.name == stored.table.table);
-            let Some(table) = table else { continue };
+            let Some(table) = table else { return Ok(None) };
             let job = job_context(context);
             let zone = context.time_zone;
-            let content = self.catalog.read_table(&*self.sandbox, &job, table, user, zone).await;
-            let content =
-                content.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
-            let Some((description, _)) = &content.table else { continue };
-            described.push(DescribedTable {
+            let read = self.catalog.read_table(&*self.sandbox, &job, table, user, zone).await;
+            let read =
+                read.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
+            Ok(read.table.as_ref().map(|(description, _)| DescribedTable {
                 name: stored.name.clone(),
                 table: table.clone(),
                 description: description.clone(),
-            });
-        }
-        Ok(described)
+            }))
+        });
+        let reads: Vec<_> = reads.collect();
+        let reads = stream::iter(reads).buffered(READS_AT_ONCE);
+        let described: Vec<Option<DescribedTable>> = reads.try_collect().await?;
+        Ok(described.into_iter().flatten().collect())
     }
 
     /// Runs the queries of a call in the sandbox, and those over databases there.

@@ -26,6 +26,9 @@ const MAX_KEPT: usize = 64 * 1024 * 1024;
 /// Maximum number of tables that a process keeps.
 const MAX_KEPT_TABLES: usize = 2_000;
 
+/// Maximum tables that are read at the same time.
+pub(crate) const READS_AT_ONCE: usize = 4;
+
 /// The tables of a deployment's configuration folder, and those that were read lately.
 pub struct TableCatalog {
     /// The databases of connections.

@@ -12,13 +12,14 @@ use djinn_runtime::port::sandbox::{Sandbox, SandboxJob, SandboxWork};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::port::{StoreError, UserKey};
 use djinn_runtime::prompt::{self, Prompts};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, job_context, render_error};
 use crate::python_tool::sandbox_tool;
-use crate::table_catalog::{CatalogTable, TableCatalog};
+use crate::table_catalog::{CatalogTable, READS_AT_ONCE, TableCatalog};
 use crate::table_list::list_tables;
 use crate::table_state::{ReadFile, StoredTable, TABLE_TOOL, TableState, TableWords};
 use crate::typed_tool::{ToolDefinition, TypedTool};
@@ -209,10 +210,10 @@ impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
             .filter(|(_, key)| !is_known(key))
             .map(|(table, _)| table)
             .collect();
-        for table in new_tables {
-            let read = self.read_catalog_table(context, table, &user).await?;
-            state.files.push(read);
-        }
+        let reads = new_tables.iter().map(|table| self.read_catalog_table(context, table, &user));
+        let reads: Vec<_> = reads.collect();
+        let reads = stream::iter(reads).buffered(READS_AT_ONCE);
+        state.files.extend(reads.try_collect::<Vec<_>>().await?);
         let (read_files, left_behind) = self.read_files(context, unread).await?;
         state.files.extend(read_files);
         let place = |read: &ReadFile| objects.iter().position(|object| *object == read.object);

@@ -17,14 +17,11 @@ use djinn_runtime::port::tool::BoxFuture;
 use futures::{StreamExt as _, stream};
 use tokio::time::{Instant, timeout_at};
 
-use super::{CatalogTable, TableCatalog};
+use super::{CatalogTable, READS_AT_ONCE, TableCatalog};
 use crate::database_query::{DatabaseQueries, DescribedTable};
 
 /// Maximum time of a query for first rows, in seconds.
 const MAX_SECONDS: u32 = 8;
-
-/// Maximum tables that are described at the same time.
-const READS_AT_ONCE: usize = 4;
 
 /// The session label of jobs without a run.
 const SESSION: &str = "tables";
