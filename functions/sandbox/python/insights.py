@@ -1,12 +1,15 @@
-"""Findings in the rows of a query: a value that stands out, a trend, and a change of level.
+"""Findings in the rows of a query: groups that stand out, are even or have the majority, trends, changes of level, and
+groups that move together.
 
 The probability of a finding comes from permutations of the values with a fixed seed, and is corrected by Holm's method
-for all tests of a call. One value for each group leaves nothing to permute: then the largest one is compared with the
-gaps between the others, as in samples of an exponential distribution.
+for all tests of a call. One value for each group leaves nothing to permute: then the largest or smallest one is
+compared with the gaps between the others, as in samples of an exponential distribution, and the shares of all with
+shares at random.
 """
 
 import csv
 import difflib
+import itertools
 import math
 from collections import defaultdict
 
@@ -15,7 +18,8 @@ import numpy
 PERMUTATIONS, SEED, MAX_P = 9_999, 2016, 0.01
 # Points of a series, below which nothing is tested and above which the newest count; all points; findings.
 _LEAST_POINTS, _MAX_POINTS, _ALL_POINTS, _MAX_FINDINGS = 6, 400, 2_000, 20
-_LEAST_GROUPS = 5
+# Groups, below which nothing is tested; the largest ones, of which two at a time are compared.
+_LEAST_GROUPS, _PAIRED_GROUPS = 5, 5
 # Characters of a name.
 _MAX_NAME = 80
 # Permutations at a time: limits the memory.
@@ -42,8 +46,8 @@ def read_insights(path, measure, dimension, time):
 
 
 def find_insights(columns, rows, measure, dimension=None, time=None):
-    """Returns findings, best first: objects with `kind` (`outstanding`, `trend` or `change_point`), `subject` (a value
-    of the dimension, or empty), `p`, and their numbers.
+    """Returns findings, best first: objects with `kind` (`outstanding`, `outstanding_last`, `majority`, `evenness`,
+    `trend`, `change_point` or `correlation`), `subject` (a value of the dimension, or empty), `p`, and their numbers.
 
     `columns` are names, `rows` lists of texts. Rows with equal dimension and time are summed up. Raises `InsightError`.
     """
@@ -120,7 +124,7 @@ def _shorten(name):
 # Groups
 
 def _test_groups(sums):
-    """Returns the test of the largest group, if there are enough groups."""
+    """Returns the tests of the largest and the smallest group and of all shares, if there are enough groups."""
     by_group = defaultdict(dict)
     for (group, time), value in sums.items():
         by_group[group][time] = value
@@ -128,15 +132,55 @@ def _test_groups(sums):
     if len(totals) < _LEAST_GROUPS or min(totals.values()) < 0:
         return []
     ranked = sorted(totals, key=totals.get, reverse=True)
-    first, second = ranked[:2]
     times = _sort_times({time for _, time in sums})
     table = numpy.array([[by_group[group].get(time, 0.0) for time in times] for group in ranked])
-    p = _permute_groups(table) if len(times) >= _LEAST_POINTS else _compare_gaps(list(totals.values()))
     total = math.fsum(totals.values())
-    return [{
-        "kind": "outstanding", "subject": _shorten(first), "p": p, "value": totals[first], "next": _shorten(second),
-        "next_value": totals[second], "share": 100 * totals[first] / total if total else 0.0, "groups": len(totals),
-        "effect": (totals[first] - totals[second]) / totals[first] if totals[first] else 0.0}]
+    values = sorted(totals.values(), reverse=True)
+    findings = []
+    for kind, order, sign in (("outstanding", ranked, 1), ("outstanding_last", ranked[::-1], -1)):
+        first, second = order[:2]
+        p = _permute_groups(sign * table) if len(times) >= _LEAST_POINTS else _compare_gaps(values, sign)
+        larger = max(totals[first], totals[second])
+        findings.append({
+            "kind": kind, "subject": _shorten(first), "p": p, "value": totals[first], "next": _shorten(second),
+            "next_value": totals[second], "share": 100 * totals[first] / total if total else 0.0, "groups": len(totals),
+            "effect": abs(totals[first] - totals[second]) / larger if larger else 0.0})
+    if total and len(values) <= _ALL_POINTS:
+        findings.append(test_evenness(values))
+    if total and len(times) >= _LEAST_POINTS:
+        findings.append(test_majority(_shorten(ranked[0]), table))
+    return findings
+
+
+def test_evenness(values):
+    """Returns the test of shares for their entropy, among shares that are drawn at random. It is not shown if the
+    smallest value is less than two thirds of the largest."""
+    values = numpy.array(values)
+    generator = numpy.random.default_rng(SEED)
+
+    def evenness(samples):
+        shares = samples / samples.sum(axis=1, keepdims=True)
+        return -(shares * numpy.log(numpy.maximum(shares, 1e-300))).sum(axis=1) / math.log(len(values))
+
+    found = float(evenness(values[None, :])[0])
+    hits = 1
+    for _ in range(PERMUTATIONS // _CHUNK):
+        hits += (evenness(generator.exponential(size=(_CHUNK, len(values)))) >= found).sum()
+    return {"kind": "evenness", "subject": "", "p": float(hits) / (PERMUTATIONS + 1), "groups": len(values),
+            "least": float(values.min()), "most": float(values.max()), "evenness": 100 * found, "effect": found,
+            "is_shown": bool(3 * values.min() >= 2 * values.max())}
+
+
+def test_majority(subject, table):
+    """Returns the sign test of the largest group for more than half of all at most times. Two groups may have half
+    each, so the probability counts twice."""
+    sums = table.sum(axis=0)
+    shares = table[0, sums > 0] / sums[sums > 0]
+    count, hits = len(shares), int((shares > 0.5).sum())
+    p = 2 * sum(math.comb(count, number) for number in range(hits, count + 1)) / 2 ** count
+    share = float(table[0].sum() / sums.sum())
+    return {"kind": "majority", "subject": subject, "p": min(1.0, p), "share": 100 * share, "times": hits,
+            "points": count, "effect": share}
 
 
 def _permute_groups(table):
@@ -156,11 +200,11 @@ def _lead(totals):
     return highest[:, 1] - highest[:, 0]
 
 
-def _compare_gaps(values):
-    """Returns the probability of the gap below the largest value. Long tails are expected: the logarithms of positive
-    values must stand out as well."""
+def _compare_gaps(values, sign=1):
+    """Returns the probability of the gap below the largest value, or above the smallest if `sign` is -1. Long tails are
+    expected: the logarithms of positive values must stand out as well."""
     samples = [values] + ([[math.log(value) for value in values]] if min(values) > 0 else [])
-    return max(map(_compare_gap, samples))
+    return max(_compare_gap([sign * value for value in sample]) for sample in samples)
 
 
 def _compare_gap(values):
@@ -188,6 +232,11 @@ def _test_series(sums):
         points += len(times)
         if len(times) >= _LEAST_POINTS and points <= _ALL_POINTS:
             findings += test_series(_shorten(group), times, numpy.array([series[group][time] for time in times]))
+    for one, other in itertools.combinations(groups[:_PAIRED_GROUPS], 2):
+        times = _sort_times(series[one].keys() & series[other].keys())[-_MAX_POINTS:]
+        if len(times) >= _LEAST_POINTS:
+            pair = [numpy.array([series[group][time] for time in times]) for group in (one, other)]
+            findings += test_pair(_shorten(one), _shorten(other), *pair)
     return findings
 
 
@@ -231,3 +280,27 @@ def test_series(subject, times, values):
          "before": float(values[:place].mean()), "after": float(values[place:].mean()), "explained": 100 * explained[1],
          "effect": explained[1], "is_shown": explained[1] > explained[0]}]
 
+
+def test_pair(subject, other, values, other_values):
+    """Returns the test of two series for a correlation of their distances from their trends: two trends are no
+    relation."""
+    rests = [_leave_trend(values), _leave_trend(other_values)]
+    if any(rest is None for rest in rests):
+        return []
+    generator = numpy.random.default_rng(SEED)
+    r = float(rests[0] @ rests[1])
+    hits = 1
+    for _ in range(PERMUTATIONS // _CHUNK):
+        samples = generator.permuted(numpy.broadcast_to(rests[1], (_CHUNK, len(values))), axis=1)
+        hits += (numpy.abs(samples @ rests[0]) >= abs(r) * (1 - 1e-12)).sum()
+    return [{"kind": "correlation", "subject": subject, "other": other, "p": float(hits) / (PERMUTATIONS + 1),
+             "correlation": r, "points": len(values), "effect": r * r}]
+
+
+def _leave_trend(values):
+    """Returns the distances from a line with a length of 1, or None if there are none."""
+    steps = numpy.arange(len(values)) - (len(values) - 1) / 2
+    rest = values - values.mean()
+    rest = rest - steps * float(steps @ rest / (steps @ steps))
+    length = float(numpy.sqrt(rest @ rest))
+    return rest / length if length > 1e-9 * max(1.0, float(numpy.abs(values).max())) else None

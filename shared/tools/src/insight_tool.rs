@@ -18,8 +18,8 @@ use crate::python_tool::sandbox_tool;
 use crate::table_state::{TABLE_TOOL, TableState};
 use crate::typed_tool::{ToolDefinition, TypedTool};
 
-/// A tool that finds outstanding groups, trends and changes in a result of `run_sql`. The answer cites the findings
-/// with the label of the result.
+/// A tool that finds outstanding groups, trends and other patterns in a result of `run_sql`. The answer cites the
+/// findings with the label of the result.
 pub struct InsightTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,

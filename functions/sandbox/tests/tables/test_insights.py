@@ -74,14 +74,43 @@ class InsightTest(unittest.TestCase):
         expected = {"kind": "outstanding", "subject": "East", "value": 400, "next": "R11", "next_value": 111,
                     "share": round(100 * 400 / (400 + 1266), 4), "groups": 13}
         self.assertEqual({name: found[0][name] for name in expected}, expected)
-        for groups in (others, [("a", 1), ("b", 9)], [(f"g{number}", 2.0 ** number) for number in range(12)],
-                       [(f"g{number}", 5.0) for number in range(12)]):
+        for groups in ([("a", 1), ("b", 9)], [(f"g{number}", 2.0 ** number) for number in range(12)]):
             self.assertEqual(ask(groups), [])
+        for groups, evenness in ((others, 99.9784), ([(f"g{number}", 5.0) for number in range(12)], 100)):
+            known = [(finding["kind"], finding["evenness"]) for finding in ask(groups)]
+            self.assertEqual(known, [("evenness", evenness)])
+        found = ask([*others, ("East", 20.0)])
+        expected = {"kind": "outstanding_last", "subject": "East", "value": 20, "next": "R0", "next_value": 100}
+        self.assertEqual({name: found[0][name] for name in expected}, expected)
         # Each month has nine values around 100, and one of twice as much.
         rows = [[f"G{group}", month, f"{value * (2 if group == 3 else 1)}"]
                 for group in range(10) for month, value in zip(MONTHS[:12], noise(group, 12))]
         found = insights.find_insights(["g", "m", "v"], rows, "V", "g", "m")
         self.assertEqual([(finding["kind"], finding["subject"]) for finding in found], [("outstanding", "G3")])
+
+    def test_majority_at_most_times_is_found(self):
+        def ask(share):
+            rows = [[f"G{group}", month, f"{share if group == 3 else (100 - share) / 4}"]
+                    for month in MONTHS[:12] for group in range(5)]
+            found = insights.find_insights(["g", "m", "v"], rows, "v", "g", "m")
+            return [(finding["subject"], finding["share"], finding["times"], finding["points"])
+                    for finding in found if finding["kind"] == "majority"]
+
+        self.assertEqual(ask(60), [("G3", 60, 12, 12)])
+        self.assertEqual(ask(40), [])
+
+    def test_groups_that_leave_their_trends_together_are_found(self):
+        common = noise(3, 24)
+        rows = []
+        for group, trend in enumerate((5, -5, 1, 0, 2)):
+            own = noise(group + 40, 24, 1.0 if group < 2 else 10.0)
+            for place, month in enumerate(MONTHS[:24]):
+                value = 500 + own[place] + trend * place + (common[place] if group < 2 else 0)
+                rows.append([f"G{group}", month, f"{value}"])
+        found = insights.find_insights(["g", "m", "v"], rows, "v", "g", "m")
+        pairs = [finding for finding in found if finding["kind"] == "correlation"]
+        self.assertEqual([sorted((pair["subject"], pair["other"])) for pair in pairs], [["G0", "G1"]])
+        self.assertGreater(pairs[0]["correlation"], 0.9)
 
     def test_noise_has_at_most_one_finding_in_a_hundred_series(self):
         found = 0
@@ -93,6 +122,14 @@ class InsightTest(unittest.TestCase):
             skewed = [generator.expovariate(0.1) for _ in range(18)]
             found += bool(find(skewed))
         self.assertLessEqual(found, 0.01 * 1_020)
+
+    def test_noise_of_groups_over_time_is_even_and_nothing_else(self):
+        found = []
+        for seed in range(40):
+            rows = [[f"g{group}", month, f"{value}"] for group in range(6)
+                    for month, value in zip(MONTHS[:24], noise(100 * seed + group, 24))]
+            found += [finding["kind"] for finding in insights.find_insights(["g", "m", "v"], rows, "v", "g", "m")]
+        self.assertLessEqual(len([kind for kind in found if kind != "evenness"]), 1)
 
     def test_probabilities_are_corrected_by_holm(self):
         tests = [{"p": p} for p in (0.04, 0.01, 0.03, 0.005)]
@@ -179,6 +216,37 @@ class AgainstScipy(unittest.TestCase):
             # The share of the first of n equal exponential gaps has this distribution.
             known = max(stats.beta.sf(sample[0] / sum(sample), 1, len(sample) - 1) for sample in (gaps, logarithmic))
             self.assertAlmostEqual(insights._compare_gaps(totals), known, delta=1e-9)
+
+    def test_numbers_of_groups_are_those_of_scipy(self):
+        if importlib.util.find_spec("scipy") is None:
+            self.skipTest("needs SciPy: cargo verify --only data")
+        from scipy import stats
+
+        for seed in range(12):
+            generator = random.Random(seed)
+            values = sorted((generator.uniform(1 + seed, 20) for _ in range(5 + seed)), reverse=True)
+            found = insights.test_evenness(values)
+            entropy = stats.entropy(values, base=len(values))
+            self.assertAlmostEqual(found["evenness"], 100 * entropy, delta=1e-9)
+            shares = stats.dirichlet([1] * len(values)).rvs(9_999, random_state=seed)
+            known = (1 + (stats.entropy(shares, base=len(values), axis=1) >= entropy).sum()) / 10_000
+            self.assert_near(found["p"], known)
+        for seed in range(12):
+            pair = [insights.numpy.array(noise(2 * seed + number, 24)) for number in range(2)]
+            pair[1] += seed * 0.1 * pair[0]
+            steps = range(24)
+            lines = [stats.linregress(steps, values) for values in pair]
+            rests = [values - line.intercept - line.slope * insights.numpy.arange(24)
+                     for values, line in zip(pair, lines)]
+            known = stats.pearsonr(*rests)
+            [found] = insights.test_pair("a", "b", *pair)
+            self.assertAlmostEqual(found["correlation"], known.statistic, delta=1e-9)
+            self.assert_near(found["p"], known.pvalue)
+        for hits in range(13):
+            table = insights.numpy.array([[3.0] * hits + [1.0] * (12 - hits), [2.0] * 12])
+            found = insights.test_majority("a", table)
+            known = stats.binomtest(hits, 12, 0.5, alternative="greater").pvalue
+            self.assertAlmostEqual(found["p"], min(1, 2 * known), delta=1e-12)
 
     def assert_near(self, p, known):
         """Two estimates by thousands of permutations, or by a t-test, of the same probability."""

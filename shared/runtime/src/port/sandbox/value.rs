@@ -98,8 +98,8 @@ pub struct ScaleValue {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct InsightValue {
-    /// The findings, best first: objects with `kind` (`outstanding`, `trend` or `change_point`), `subject`, `p` and
-    /// the numbers of the kind.
+    /// The findings, best first: objects with `kind` (such as `outstanding` or `trend`), `subject`, `p` and the numbers
+    /// of the kind.
     pub findings: Vec<Value>,
     /// The reason for missing findings: `unknown_column`, `no_number`, `no_groups`, `not_installed`; of a tool also
     /// `unknown_query`, `no_rows` or `failed`; else empty.
