@@ -92,7 +92,7 @@ impl TextTracker {
     }
 
     /// Returns true if an earlier connection may have shown a part of the message.
-    pub(super) fn is_unknown(&self, message: &MessageKey) -> bool {
+    fn is_unknown(&self, message: &MessageKey) -> bool {
         self.unknown_messages.contains(message)
             || self.unknown_paths.iter().any(|path| message.path.is_within(path))
     }

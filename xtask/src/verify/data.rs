@@ -28,8 +28,11 @@ const SCIPY: &str = include_str!("../../../infra/sandbox/requirements-scipy.txt"
 /// The variable with the folder of the public data sets, for the tests.
 const DATASETS: &str = "VEGA_DATASETS";
 
-/// The story with the longest state, which also runs with a handoff after every record.
-const ANALYSIS: &str = "code::tables::analyses::analysis_cites";
+/// The stories with the longest state, which also run with a handoff after every record.
+const ANALYSES: [&str; 2] = [
+    "code::tables::analyses::analysis_cites",
+    "code::tables::analyses::joyagents_clients_see_an_analysis_grow",
+];
 
 /// Runs the tests of Python's modules outside of the jail, then tables and TPC-H in the jail, then the stories.
 pub(super) fn run_tests() -> Result<()> {
@@ -46,7 +49,7 @@ pub(super) fn run_tests() -> Result<()> {
         built.ignored_test_command("tests", "it", &["code::tables::", "databases::"])?;
     stories.env(SERVER_HOME, server);
     prepared.run_tests(stories)?;
-    let mut analysis = built.ignored_test_command("tests", "it", &[ANALYSIS])?;
+    let mut analysis = built.ignored_test_command("tests", "it", &ANALYSES)?;
     analysis.env(ALWAYS_HAND_OVER.name, "1");
     prepared.run_tests(analysis)
 }

@@ -87,7 +87,6 @@ impl Translator {
         at_ms: i64,
     ) -> Vec<AgentResponse> {
         let key = reply.key.clone();
-        let is_unknown = self.texts.is_unknown(&key);
         let was_shown = self.texts.complete_message(&key);
         let mut was_text_shown = was_shown.contains(&TextKind::Text);
         let mut events = Vec::new();
@@ -103,8 +102,7 @@ impl Translator {
         }
         if key.message.is_summary() {
             self.summary_finish = reply.finish;
-        } else if let Some(whole) = self.add_to_report(&reply, is_unknown && !was_text_shown, at_ms)
-        {
+        } else if let Some(whole) = self.add_to_report(&reply, at_ms) {
             events.extend(whole);
         } else if let Some(rest) = self.add_to_search(&key.path, &reply.text, at_ms) {
             events.extend(rest);
@@ -211,6 +209,7 @@ impl Translator {
         let tasks = self.tasks.iter().map(|(task, _)| Path::to(task.clone()));
         self.texts.mark_unknown(message_keys, tasks.chain(self.agents.keys().cloned()));
         self.mark_unknown_searches();
+        self.mark_unknown_reports();
     }
 
     /// Returns the event for an agent's text or reasoning; the planner's text is a thought about the plan.

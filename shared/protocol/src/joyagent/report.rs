@@ -39,6 +39,8 @@ pub(super) struct Report {
     text: String,
     /// The text on the client's display.
     shown: String,
+    /// True if an earlier connection may have shown another text, which the next event replaces.
+    is_unknown: bool,
     /// True if the newest part was cut off and continues in the next reply.
     is_cut_off: bool,
     /// True if the newest event was not final.
@@ -88,6 +90,7 @@ impl Translator {
             task,
             text: String::new(),
             shown: String::new(),
+            is_unknown: false,
             is_cut_off: false,
             is_open: false,
             end: None,
@@ -108,12 +111,20 @@ impl Translator {
         }
         let (text, is_final) = match change {
             TextEdit::Append(text) => (text.clone(), false),
-            TextEdit::Replace(text) => (format!("{}{text}", report.text), true),
+            TextEdit::Replace(text) => {
+                let whole = format!("{}{text}", report.text);
+                let can_append = report.agent == ANALYSIS_AGENT && !report.is_unknown;
+                match whole.strip_prefix(&report.shown).filter(|_| can_append) {
+                    Some(rest) => (rest.to_owned(), false),
+                    None => (whole, true),
+                }
+            }
             TextEdit::Retract => (report.text.clone(), true),
         };
         report.is_open = !is_final;
         if is_final {
             report.shown.clear();
+            report.is_unknown = false;
         }
         report.shown.push_str(&text);
         let message_type = report.message_type;
@@ -137,12 +148,10 @@ impl Translator {
     }
 
     /// Adds a complete reply to its document. Returns `None` if the reply is not a part. The events are empty
-    /// until the file is known, then contain the whole document. An analysis grows by the text that is not shown yet,
-    /// and is replaced if `is_unknown` says that an earlier connection may have shown a part of the reply.
+    /// until the file is known, then contain the whole document. An analysis grows by the text that is not shown yet.
     pub(super) fn add_to_report(
         &mut self,
         reply: &LaneReply,
-        is_unknown: bool,
         at_ms: i64,
     ) -> Option<Vec<AgentResponse>> {
         let path = &reply.key.path;
@@ -155,12 +164,10 @@ impl Translator {
         if !report.is_cut_off && !reply.text.trim().is_empty() {
             report.text.push_str("\n\n");
         }
-        let edit = match report.text.strip_prefix(report.shown.as_str()) {
-            Some("") if !is_unknown => return Some(Vec::new()),
-            Some(rest) if !is_unknown => TextEdit::Append(rest.to_owned()),
-            _ => TextEdit::Replace(String::new()),
-        };
-        self.report_piece(path, &edit, at_ms)
+        if report.text == report.shown && !report.is_unknown {
+            return Some(Vec::new());
+        }
+        self.report_piece(path, &TextEdit::Replace(String::new()), at_ms)
     }
 
     /// Returns the events of a result within an analysis: the queries with their first rows, or none for the
@@ -181,7 +188,7 @@ impl Translator {
         let ResultView::Rows { results } = &output.view else { return None };
         let text = show_results(results);
         report.text.push_str(&text);
-        self.report_piece(path, &TextEdit::Append(text), entry.at_ms)
+        self.report_piece(path, &TextEdit::Replace(String::new()), entry.at_ms)
     }
 
     /// Ends a document with its files. Returns the whole document, or an empty final event for an open panel
@@ -194,6 +201,11 @@ impl Translator {
     ) -> Option<AgentResponse> {
         self.reports.get_mut(path)?.end = Some((files.to_vec(), at_ms));
         self.whole_report(path)
+    }
+
+    /// Marks documents in progress as possibly shown in part: see [`crate::connection::Projection::resume`].
+    pub(super) fn mark_unknown_reports(&mut self) {
+        self.reports.values_mut().for_each(|report| report.is_unknown = report.end.is_none());
     }
 
     /// Ends every document in progress.
@@ -221,10 +233,11 @@ impl Translator {
         self.report_event(path, data, at_ms)
     }
 
-    /// Returns a line in place of a writer's document in its lane's result; `None` without a document.
+    /// Returns a line in place of a document or an analysis in its lane's result; `None` without one.
     pub(super) fn document_line(&self, path: &Path, files: &[ProductFile]) -> Option<String> {
         let report = self.reports.get(path)?;
-        let is_written = report.agent == WRITER_AGENT && !report.text.is_empty();
+        let has_text = [WRITER_AGENT, ANALYSIS_AGENT].contains(&report.agent);
+        let is_written = has_text && !report.text.is_empty();
         let file = files.first().filter(|_| is_written)?;
         let values = [("file", file.name.as_str())];
         Some(Wording::DocumentWritten.fill(self.language, &values))

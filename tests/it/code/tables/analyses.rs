@@ -3,6 +3,7 @@
 use reqwest::Method;
 
 use super::*;
+use crate::world::always_hands_over;
 
 const TASK: &str = "Compare the regions";
 const NEWEST: &str = "SELECT max(\"月份\") AS \"newest\" FROM \"orders\"";
@@ -142,10 +143,13 @@ async fn joyagents_clients_see_an_analysis_grow_and_then_as_a_whole() {
         rows.starts_with("**Totals by region**") && rows.contains("| 华东 | 3200.75 |"),
         "{rows}"
     );
-    // The page appends each of the others, in which no text is repeated.
-    assert!(shown.iter().all(|event| event["resultMap"]["isFinal"] == false), "{shown:?}");
-    let texts = shown.iter().map(|event| event["resultMap"]["data"].as_str().unwrap());
-    let grown: String = texts.collect();
+    // The page appends a piece. After a handoff, the whole text replaces what it shows, once.
+    let is_whole = |event: &&Value| event["resultMap"]["isFinal"] == true;
+    assert!(always_hands_over() || !shown.iter().any(|event| is_whole(&event)), "{shown:?}");
+    let grown = shown.iter().fold(String::new(), |grown, event| {
+        let text = event["resultMap"]["data"].as_str().unwrap();
+        if is_whole(&event) { text.to_owned() } else { grown + text }
+    });
     for words in ["First the totals.", "**Totals by region**", "**Newest month**", "East sells"] {
         assert_eq!(grown.matches(words).count(), 1, "{words}: {grown}");
     }
@@ -214,7 +218,8 @@ async fn demo_model_analyses_tables_and_every_figure_comes_from_a_query() {
         let mut body = Protocol::Ui.body(&question);
         body["outputStyle"] = json!("dataAgent");
         let request = client.request(Method::POST, Protocol::Ui.path()).json(&body);
-        let analysis = shown_analysis(&client.ask_with(request).await.rest().await);
+        let frames = client.ask_with(request).await.rest().await;
+        let analysis = shown_analysis(&frames);
         let text = analysis["data"].as_str().unwrap();
         assert_eq!(text.matches("```sql").count(), queries, "{text}");
         assert!(text.contains(&format!("**[q{queries}] ")), "{text}");
@@ -222,6 +227,11 @@ async fn demo_model_analyses_tables_and_every_figure_comes_from_a_query() {
         assert_eq!(analysis["isFinal"], true);
         let name = analysis["fileInfo"][0]["fileName"].as_str().unwrap();
         assert!(name.ends_with(".md"), "{analysis}");
+        // The lane of the step names the file, and does not repeat the text.
+        let summary =
+            frames.iter().map(Frame::raw).find(|raw| raw["messageType"] == "task_summary");
+        let summary = summary.unwrap()["taskSummary"].clone();
+        assert!(summary.as_str().is_some_and(|text| text.ends_with(name)), "{summary}");
     }
     let sales = include_str!("../../../../examples/sales.csv");
     client.upload("s1", "sales.csv", sales).await;
