@@ -2,6 +2,7 @@
 
 mod analyses;
 mod kills;
+mod tenants;
 
 use std::path::Path;
 

@@ -1,7 +1,9 @@
 //! A process that dies between the model's reply and the rows, and a stop while a query runs.
 
 use std::future::pending;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -15,6 +17,11 @@ use reqwest::Method;
 use tokio::sync::Notify;
 
 use super::*;
+
+/// The file that tells a process when to die, and the address of its model.
+const CHILD_FILE: &str = "to-be-killed";
+/// The line of a process that is to be killed.
+const REACHED: &str = "reached";
 
 /// The moments of the death: before the query runs, or before its rows are recorded.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,8 +84,7 @@ impl Sandbox for MortalSandbox {
 }
 
 /// A process over this home.
-fn options(home: &Path, model: &ScriptedModel, sandbox: Arc<MortalSandbox>) -> SystemOptions {
-    let base_url = model.base_url();
+fn options(home: &Path, base_url: String, sandbox: Arc<MortalSandbox>) -> SystemOptions {
     SystemOptions {
         dir: Some(home.to_owned()),
         continue_runs: false,
@@ -101,28 +107,56 @@ async fn open_stream(client: &Client) -> crate::world::Stream {
     client.ask_with(client.request(Method::POST, "/runs").json(&body)).await
 }
 
+/// Not a test of its own: `process_that_dies_between_reply_and_rows_leaves_the_request_to_the_next` runs it in a process
+/// that it kills.
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only data"]
+async fn asks_until_it_is_killed() {
+    let Ok(child) = std::fs::read_to_string(CHILD_FILE) else { return };
+    let (moment, base_url) = child.split_once(' ').unwrap();
+    let moment = if moment == "Before" { Moment::Before } else { Moment::After };
+    let scratch = TempDir::new_in(".").unwrap();
+    let mortal = MortalSandbox::new(&scratch, moment);
+    let options = options(Path::new("home"), base_url.to_owned(), Arc::clone(&mortal));
+    let system = System::start(options).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    client.upload("s1", "orders.csv", ORDERS).await;
+    let _stream = open_stream(&client).await;
+    mortal.reached.notified().await;
+    println!("{REACHED}");
+    pending::<()>().await;
+}
+
+/// Asks in a process of its own, and kills the process at the moment.
+fn ask_and_kill(folder: &Path, moment: Moment, base_url: &str) {
+    std::fs::write(folder.join(CHILD_FILE), format!("{moment:?} {base_url}")).unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "code::tables::kills::asks_until_it_is_killed"])
+        .args(["--ignored", "--nocapture"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains(REACHED)), "the process ended");
+    // On Unix this is SIGKILL.
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only data"]
 async fn process_that_dies_between_reply_and_rows_leaves_the_request_to_the_next() {
     for moment in [Moment::Before, Moment::After] {
-        let (home, scratch) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let folder = TempDir::new().unwrap();
         let model = ScriptedModel::start().await.unwrap();
         at(&model, "").say("The regions, with their sums.").call("run_sql", queries(TOTALS));
-        let mut process = tokio::runtime::Builder::new_multi_thread();
-        let process = process.worker_threads(1).enable_all().build().unwrap();
-        let mortal = MortalSandbox::new(&scratch, moment);
-        let first = options(home.path(), &model, Arc::clone(&mortal));
-        let system = process.spawn(async { System::start(first).await.unwrap() }).await.unwrap();
-        let client = Client::new(format!("http://{}", system.address()));
-        client.upload("s1", "orders.csv", ORDERS).await;
-        let stream = open_stream(&client).await;
-        mortal.reached.notified().await;
-        process.shutdown_background();
-        drop((system, stream));
+        let (path, base_url) = (folder.path().to_owned(), model.base_url());
+        tokio::task::spawn_blocking(move || ask_and_kill(&path, moment, &base_url)).await.unwrap();
 
         let scratch = TempDir::new().unwrap();
         let sandbox = MortalSandbox::new(&scratch, Moment::Never);
-        let second = options(home.path(), &model, Arc::clone(&sandbox));
+        let second = options(&folder.path().join("home"), model.base_url(), Arc::clone(&sandbox));
         let system = System::start(second).await.unwrap();
         let client = Client::new(format!("http://{}", system.address()));
         let frames = open_stream(&client).await.rest().await;
