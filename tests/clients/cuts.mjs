@@ -88,9 +88,12 @@ export async function cutAiSdk(url, model, transport) {
     server.cutAfter(frames, () => gate.open());
     if (reconnects) gate.open();
     // The reconnecting transport writes to the console what it lost.
-    const asked = warnings(() => chat.sendMessage({ text: question }));
+    let isOver = false;
+    const asked = warnings(() => chat.sendMessage({ text: question })).finally(() => (isOver = true));
     const showsHalf = () => chat.lastMessage?.parts.at(-1)?.text === "North ";
-    while (!reconnects && !server.isCut && !showsHalf()) await new Promise(setImmediate);
+    while (!reconnects && !server.isCut && !showsHalf() && !isOver) {
+      await Promise.race([asked, new Promise(setImmediate)]);
+    }
     const held = server.frames;
     if (!server.isCut) gate.open();
     await asked;
@@ -101,17 +104,20 @@ export async function cutAiSdk(url, model, transport) {
     assert.deepEqual(errors, []);
     return { isCut: server.isCut, held, state: partsOf(chat) };
   };
-  const whole = await cut(Infinity);
-  assert.equal(whole.state.status, "finished");
-  const last = reconnects ? Infinity : whole.held;
-  let frames = 1;
-  for (; frames <= last; frames += 1) {
-    const { isCut, state } = await cut(frames);
-    assert.deepEqual(state, whole.state, `cut after ${frames}`);
-    if (!isCut) break;
+  try {
+    const whole = await cut(Infinity);
+    assert.equal(whole.state.status, "finished");
+    const last = reconnects ? Infinity : whole.held;
+    let frames = 1;
+    for (; frames <= last; frames += 1) {
+      const { isCut, state } = await cut(frames);
+      assert.deepEqual(state, whole.state, `cut after ${frames}`);
+      if (!isCut) break;
+    }
+    assert.ok(frames > 10, `${frames} frames`);
+  } finally {
+    server.close();
   }
-  assert.ok(frames > 10, `${frames} frames`);
-  server.close();
 }
 
 /** The client sends its request again, with the same id. */
@@ -121,24 +127,27 @@ export async function cutAgUi(url, model, Agent, version) {
   const question = { id: randomUUID(), role: "user", content: `Which gulf of AG-UI ${version}?` };
   script(model, question.content);
   const open = () => openAgent(server.url, Agent, { threadId, initialMessages: [question] });
-  const whole = open();
-  await whole.runAgent({ runId });
   // The client throws a lost connection once more where nobody can catch it.
   const ignore = () => undefined;
   process.on("unhandledRejection", ignore);
-  let frames = 1;
-  for (; ; frames += 1) {
-    server.cutAfter(frames);
-    const agent = open();
-    await warnings(async () => {
-      await agent.runAgent({ runId }).catch(ignore);
-      await new Promise(setImmediate);
-    });
-    if (!server.isCut) break;
-    assert.deepEqual(await warnings(() => agent.runAgent({ runId })), []);
-    assert.deepEqual(stateOf(agent), stateOf(whole), `cut after ${frames}`);
+  try {
+    const whole = open();
+    await whole.runAgent({ runId });
+    let frames = 1;
+    for (; ; frames += 1) {
+      server.cutAfter(frames);
+      const agent = open();
+      await warnings(async () => {
+        await agent.runAgent({ runId }).catch(ignore);
+        await new Promise(setImmediate);
+      });
+      if (!server.isCut) break;
+      assert.deepEqual(await warnings(() => agent.runAgent({ runId })), []);
+      assert.deepEqual(stateOf(agent), stateOf(whole), `cut after ${frames}`);
+    }
+    assert.ok(frames > 10, `${frames} frames`);
+  } finally {
+    process.off("unhandledRejection", ignore);
+    server.close();
   }
-  process.off("unhandledRejection", ignore);
-  assert.ok(frames > 10, `${frames} frames`);
-  server.close();
 }
