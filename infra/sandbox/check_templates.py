@@ -3,6 +3,7 @@
 Each file is used for a document, by the Python of the sandbox.
 """
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -24,9 +25,12 @@ def list_faults(file, key, form):
     if key == form and not zipfile.is_zipfile(file):
         return [f"it is no {form} file"]
     house.use_theme({key: str(file)})
-    notes = render(form, "document", "# Title\n\n## Part\n\n- Text", "", "en", [])["notes"]
+    # The output of this script is its faults.
+    with contextlib.redirect_stdout(sys.stderr):
+        told = render(form, "document", "# Title\n\n## Part\n\n- Text", "", "en", [])
     start = f"theme: {key}: "
-    return [note.removeprefix(start) for note in notes if note.startswith(start)]
+    problems = [f"no document can be created with it: {told['problem']}"] if told["problem"] else []
+    return problems + [note.removeprefix(start) for note in told["notes"] if note.startswith(start)]
 
 
 def main(folder):

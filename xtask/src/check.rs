@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
-use djinn_local::{CheckedFolder, Djinn, check_folder};
+use djinn_local::{CheckedFolder, Djinn, check_folder, find_python};
 
 use crate::dev::home_dir;
 use crate::process::command_output;
@@ -58,8 +58,7 @@ fn fail<T>(problems: &[String]) -> Result<T> {
 /// reports` has installed.
 fn check_templates(templates: &Path) -> Result<()> {
     let places = [home_dir().join("python"), workspace::target_dir().join("sandbox-python")];
-    let pythons = places.map(|place| place.join("bin/python"));
-    let Some(python) = pythons.iter().find(|python| python.is_file()) else {
+    let Some(python) = places.iter().find_map(|place| find_python(place)) else {
         print_line("warning: templates/ is checked only after `cargo dev` has installed Python");
         return Ok(());
     };

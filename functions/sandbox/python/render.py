@@ -47,15 +47,15 @@ class Task:
     """A rendering job and its findings.
 
     `text` and `title` come from the request; `language` is the language of the text (`en`, `zh`), and `model_language`
-    the language for reports to the model; `is_rtl` is true for a text from right to left; `fonts` are paths of fonts for formats without fonts of their own; `missing`
-    and `notes` are reported.
+    the language for reports to the model; `is_rtl` is true for a text from right to left, and `is_deck` for slides in
+    HTML; `fonts` are paths of fonts for formats without fonts of their own; `missing` and `notes` are reported.
     """
 
     def __init__(self, text, title, language, fonts, own_name):
         self.text, self.title, self.fonts = text, title, fonts
         words = _MARKUP.sub(" ", text)[:20_000]
         self.language, self.model_language = language_of(words, language), language
-        self.is_rtl = is_right_to_left(words)
+        self.is_rtl, self.is_deck = is_right_to_left(words), False
         self.missing, self.notes = [], []
         self._own_name, self._room, self._known = own_name, MAX_PICTURES, {}
 
@@ -150,7 +150,8 @@ def render(format, name, text, title, language, fonts):
 
     Returns `{"problem", "missing_images", "notes"}`. `problem` is the reason for a missing document (`too_large`,
     `empty`, `broken`), or empty. `notes` are words: `scripts` and `addresses` that were removed, `cut` if the
-    text was too long, `letters: SCRIPT, …` for scripts that no font has, and `theme: FILE: REASON` for a file of the deployment's theme that was not used.
+    text was too long, `letters: SCRIPT, …` for scripts that no font has, and `theme: FILE: REASON` for a file of the
+    deployment's theme that was not used.
     """
     task = Task(_CONTROLS.sub("", text), _CONTROLS.sub("", title).strip()[:300], language, fonts, name)
     try:
@@ -185,8 +186,9 @@ def _make(format, task):
         return make(task)
     if format == "pdf":
         task.text, scripts = name_scripts(task.text)
-        if scripts:
-            task.note(f"letters: {', '.join(scripts)}")
+        task.title, title_scripts = name_scripts(task.title)
+        if scripts or title_scripts:
+            task.note(f"letters: {', '.join(sorted({*scripts, *title_scripts}))}")
     blocks, notes = read_blocks(task, _without_fence(task.text))
     if not blocks:
         raise Unrenderable("empty")

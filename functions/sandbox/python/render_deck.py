@@ -76,6 +76,7 @@ root.classList.add("djinn-live");fit();
 
 def render(task):
     """Returns the bytes of a page of slides."""
+    task.is_deck = True
     cleaner = clean_page(task)
     slides = _slides(task, cleaner.body)
     if len(slides) > MAX_SLIDES:

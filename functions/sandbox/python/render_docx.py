@@ -134,9 +134,11 @@ def _turn(document):
     code = document.styles["Code"]
     for style in document.styles:
         if style.type == WD_STYLE_TYPE.PARAGRAPH and style.base_style is None or style == code:
+            properties = style.element.get_or_add_pPr()
+            for form in properties.findall(qn("w:bidi")):
+                properties.remove(form)
             form = _parse(f'<w:bidi w:val="{int(style != code)}"/>')
-            style.element.get_or_add_pPr().insert_element_before(form, "w:adjustRightInd", "w:snapToGrid",
-                                                                 *_AFTER_BORDERS[2:])
+            properties.insert_element_before(form, "w:adjustRightInd", "w:snapToGrid", *_AFTER_BORDERS[2:])
     for run in document.element.xpath(f"//w:r[not(../w:pPr/w:pStyle/@w:val='{code.style_id}')]"):
         WrittenRun(run, document).font.rtl = True
 

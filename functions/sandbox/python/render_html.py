@@ -32,7 +32,7 @@ th,td{{border-bottom:1px solid var(--line);padding:.5em .7em;text-align:start;ve
 th{{color:var(--accent);border-bottom:2px solid var(--accent);vertical-align:bottom}}
 td[align=right],th[align=right]{{text-align:end;white-space:nowrap}}td[align=center],th[align=center]{{text-align:center}}
 figure{{margin:1.5em 0}}figure svg{{display:block;width:100%;height:auto}}figcaption{{color:var(--soft);font-size:.88em;margin-top:.5em}}
-figure svg.narrow{{display:none}}.formula svg{{width:auto;max-width:100%;margin:0 auto}}img,svg{{max-width:100%;height:auto}}img{{display:block;margin:0 auto}}
+figure svg.narrow{{display:none!important}}.formula svg{{width:auto;max-width:100%;margin:0 auto}}img,svg{{max-width:100%;height:auto}}img{{display:block;margin:0 auto}}
 a{{color:var(--link);text-underline-offset:.15em}}sup,sub{{line-height:0}}sup a,a:has(>sup){{text-decoration:none}}
 pre{{background:var(--ground);border:1px solid var(--line);padding:.9em 1.1em;overflow:auto;border-radius:8px;font-size:.86em;line-height:1.5}}
 code{{font-family:ui-monospace,Consolas,Menlo,monospace}}:not(pre)>code{{background:var(--ground);padding:.1em .35em;border-radius:4px;font-size:.92em}}
@@ -48,7 +48,7 @@ hr{{border:0;border-top:1px solid var(--line);margin:2.2em 0}}.notes{{margin-top
 body.dashboard{{max-width:76rem;background:var(--ground)}}.dashboard header{{margin-bottom:1.6em}}.dashboard header p{{margin:.3em 0;color:var(--soft)}}
 .dashboard h1{{border:0;padding:0;margin:0}}.dashboard>figure svg{{max-width:50rem}}.dashboard>table{{background:var(--paper);border:1px solid var(--line);border-radius:10px}}
 {PARTS}.dashboard>table{{border-collapse:separate;border-spacing:0}}.dashboard>table tbody tr:last-child>td{{border-bottom:0}}
-@media screen and (max-width:40rem){{body{{font-size:16px;padding:1.5rem 1rem 3rem}}table{{display:block;overflow-x:auto}}figure svg.narrow{{display:block}}figure svg:has(+.narrow){{display:none}}}}
+@media screen and (max-width:40rem){{body{{font-size:16px;padding:1.5rem 1rem 3rem}}table{{display:block;overflow-x:auto}}figure svg.narrow{{display:block!important}}figure svg:has(+.narrow){{display:none!important}}}}
 @media print{{@page{{size:A4;margin:18mm 16mm}}body,body.dashboard{{max-width:none;padding:0;font-size:10.5pt;background:#fff}}h1,h2,h3{{break-after:avoid}}
 table{{display:table}}thead{{display:table-header-group}}tr,figure,img,pre,.card,.grid>*{{break-inside:avoid}}p{{orphans:3;widows:3}}}}}}
 """
@@ -127,12 +127,14 @@ def _as_html(task):
 
 def _chart(task, text, size):
     chart = task.chart(text)
-    return _write_chart(chart, *size) if chart else f"<pre><code>{html.escape(text)}</code></pre>"
+    return _write_chart(task, chart, *size) if chart else f"<pre><code>{html.escape(text)}</code></pre>"
 
 
-def _write_chart(chart, width=720, height=0):
-    narrow = draw_chart(chart, 360, 230).to_svg().replace("<svg", '<svg class="narrow"', 1)
-    return f"<figure>{draw_chart(chart, width, height).to_svg()}{narrow}</figure>"
+def _write_chart(task, chart, width=720, height=0):
+    svg = draw_chart(chart, width, height).to_svg()
+    if not task.is_deck:
+        svg += draw_chart(chart, 360, 230).to_svg().replace("<svg", '<svg class="narrow"', 1)
+    return f"<figure>{svg}</figure>"
 
 
 def write_blocks(task, blocks, notes):
@@ -191,7 +193,7 @@ def _block(task, block):
         caption = f"<figcaption>{told}</figcaption>" if told else ""
         return f'<figure><img src="{html.escape(block.name)}" alt="{told}">{caption}</figure>'
     if block.kind == "chart":
-        return _write_chart(block.chart)
+        return _write_chart(task, block.chart)
     if block.kind == "formula":
         svg = block.drawing.to_svg().replace("<svg", f'<svg width="{block.drawing.width * 1.3:.0f}"', 1)
         return f'<figure class="formula">{svg}</figure>'

@@ -13,7 +13,7 @@ from chart import draw_chart
 from markdown import Block, Run, plain
 from pictures import shown_size
 from tables import NUMBER, TOKEN, column_widths
-from typesetting import FONTS, find_font, read_template, typeset
+from typesetting import FONTS, find_font, name_scripts, read_template, typeset
 from words import words
 
 # Points: the text of a page of A4.
@@ -93,7 +93,7 @@ class _Writer:
             "title": self.task.title, "header": _shortened(self.task.title or told), "lang": language,
             "rtl": self.task.is_rtl, "region": "cn" if language == "zh" else None, "fonts": fonts,
             "colors": {name: f"#{color}" for name, color in _colors().items()},
-            "footer": house.FOOTER, "logo": self.logo(),
+            "footer": name_scripts(house.FOOTER)[0], "logo": self.logo(),
             "words": {"contents": words(language, "contents"), "figure": words(language, "figure"),
                       "table": words(language, "table_name")},
             "heading": self.runs(title), "subtitle": self.runs(subtitle),

@@ -691,8 +691,8 @@ def _add_image(slide, content, box, description):
 
 
 def _turn(slide):
-    """Makes the text of a slide, and the columns of its tables, right to left."""
-    for paragraph in slide.xpath(f"//a:p[not(.//a:latin/@typeface='{house.CODE}')]"):
+    """Makes the text of a slide besides code, and the columns of its tables, right to left."""
+    for paragraph in slide.xpath(f"//a:p[not(a:r) or a:r[not(.//a:latin/@typeface='{house.CODE}')]]"):
         properties = paragraph.get_or_add_pPr()
         properties.set("rtl", "1")
         properties.set("algn", {"ctr": "ctr", "r": "l"}.get(properties.get("algn"), "r"))

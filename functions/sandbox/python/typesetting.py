@@ -13,8 +13,8 @@ FONTS = ("Noto Sans", "Noto Sans SC", "Noto Sans KR", "Noto Sans Arabic", "Noto 
          "Noto Sans Bengali", "Noto Emoji", "DejaVu Sans Mono")
 # The scripts whose letters these families have, as Unicode names them.
 _SCRIPTS = {"LATIN", "GREEK", "CYRILLIC", "CJK", "HANGUL", "HIRAGANA", "KATAKANA", "BOPOMOFO", "ARABIC", "HEBREW", "THAI",
-            "DEVANAGARI", "BENGALI", "ARMENIAN", "GEORGIAN", "LAO", "CHEROKEE", "MODIFIER", "HALFWIDTH", "FULLWIDTH"}
-_LETTER = re.compile(r"(\w[\w-]*).* (?:LETTER|SYLLABLE|SYLLABICS)\b")
+            "DEVANAGARI", "BENGALI", "ARMENIAN", "GEORGIAN", "LAO", "CHEROKEE"}
+_LETTER = re.compile("(.+?)(?: CAPITAL| SMALL| VOWEL)? (?:LETTER|SYLLABLE|SYLLABICS|SIGN|HIEROGLYPH|CHARACTER|IDEOGRAPH)\\b")
 
 
 def load_fonts(paths):
@@ -38,12 +38,14 @@ def name_scripts(text):
     """Returns a text in which words that these families cannot show are the name of their script, as `[Tamil]`, and the
     names."""
     names = {letter: unicodedata.name(letter, "") for letter in set(text) if letter > "\u0370"}
-    found = filter(None, map(_LETTER.match, names.values()))
-    scripts = sorted({match[1] for match in found} - _SCRIPTS)
+    # Other signs, such as ⁿ and 💌, have names of letters too.
+    letters = [name for letter, name in names.items() if unicodedata.category(letter) in ("Ll", "Lo", "Lu")
+               and unicodedata.is_normalized("NFKC", letter) and name.split(" ")[0] not in _SCRIPTS]
+    scripts = sorted({match[1] for match in map(_LETTER.match, letters) if match})
     for script in scripts:
         marks = re.escape("".join(letter for letter, name in names.items() if name.startswith(f"{script} ")))
-        text = re.sub(f"[{marks}](?:[\u200c\u200d ]*[{marks}])*", f"[{script.capitalize()}]", text)
-    return text, [script.capitalize() for script in scripts]
+        text = re.sub(f"[{marks}](?:[\u200c\u200d ]*[{marks}])*", f"[{script.title()}]", text)
+    return text, [script.title() for script in scripts]
 
 
 def read_template(name):

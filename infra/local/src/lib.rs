@@ -32,7 +32,7 @@ pub use laptop_database::open_databases;
 pub use laptop_sandbox::LaptopSandbox;
 pub use log::{log_to_stderr, log_with_observer};
 pub use private::create_private_dir;
-pub use python::{PythonError, prepare_python};
+pub use python::{PythonError, find_python, prepare_python};
 pub use sandbox::Walls;
 pub use saved_run::{SavedRunError, VerifiedJournal, read_saved_run, verify_saved_run};
 pub use serve::{ServeTimeouts, serve};

@@ -60,7 +60,7 @@ pub(crate) fn prepare_python_with_progress(
     report: &dyn Fn(InstallProgress),
 ) -> Result<PathBuf, PythonError> {
     let unwritable = |error| PythonError::Unwritable(place.display().to_string(), error);
-    if let Some(python) = find_whole_python(place) {
+    if let Some(python) = find_python(place) {
         return Ok(python);
     }
     check_version()?;
@@ -70,7 +70,7 @@ pub(crate) fn prepare_python_with_progress(
         lock.lock().map_err(unwritable)?;
     }
     // The other installation may have succeeded.
-    if let Some(python) = find_whole_python(place) {
+    if let Some(python) = find_python(place) {
         return Ok(python);
     }
     say(&format!(
@@ -138,7 +138,8 @@ fn required_stamp(place: &Path) -> String {
     format!("# {}\n{REQUIREMENTS}", place.display())
 }
 
-fn find_whole_python(place: &Path) -> Option<PathBuf> {
+/// Returns the path of Python in `place`, or `None` unless all required packages are installed there.
+pub fn find_python(place: &Path) -> Option<PathBuf> {
     let python = python_of(place);
     let stamp = fs::read_to_string(place.join(STAMP)).ok()?;
     let is_whole = || run(Command::new(&python).arg("--version")).is_ok();
@@ -237,6 +238,19 @@ mod tests {
         fs::write(place.join(STAMP), "of an older list").unwrap();
         remove_unfinished_python(&place).unwrap();
         assert!(place.exists(), "it is whole");
+    }
+
+    #[test]
+    fn python_without_the_required_packages_is_not_found() {
+        let home = TempDir::new().unwrap();
+        let place = home.path();
+        fs::create_dir(place.join("bin")).unwrap();
+        std::os::unix::fs::symlink("/bin/true", python_of(place)).unwrap();
+        assert_eq!(find_python(place), None, "its installation broke off");
+        fs::write(place.join(STAMP), "of an older list").unwrap();
+        assert_eq!(find_python(place), None, "it is outdated");
+        fs::write(place.join(STAMP), required_stamp(place)).unwrap();
+        assert_eq!(find_python(place), Some(python_of(place)));
     }
 
     #[test]

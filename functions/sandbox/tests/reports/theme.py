@@ -32,6 +32,7 @@ def write_files():
     document.settings.element.append(OxmlElement("w:footnotePr"))
     document.styles.add_style("Code", WD_STYLE_TYPE.CHARACTER)
     document.styles["Heading 1"].font.color.rgb = RGBColor.from_string(HEADING)
+    document.styles["Normal"].element.get_or_add_pPr().insert(0, OxmlElement("w:bidi"))
     document.sections[0].header.paragraphs[0].text = "ACME Ltd."
     for name in ("Quote", "Caption", "List Bullet 2", "Title"):
         document.styles[name].element.getparent().remove(document.styles[name].element)
@@ -41,6 +42,12 @@ def write_files():
     document.save("master.docx")
     document.styles.element.remove(document.styles["Normal"].element)
     document.save("abnormal.docx")
+    # Noise has no small form.
+    Image.frombytes("RGB", (2_700, 2_700), os.urandom(2_700 * 2_700 * 3)).save("noise.png", compress_level=1)
+    large = docx.Document()
+    large.sections[0].header.paragraphs[0].add_run().add_picture("noise.png")
+    large.save("large.docx")
+    os.remove("noise.png")
     deck = pptx.Presentation()
     wide = Pt(960) / deck.slide_width
     deck.slide_width, deck.slide_height = Pt(960), Pt(540)
@@ -96,13 +103,14 @@ def text_of(file):
         return "\n".join(archive.read(name).decode() for name in names)
 
 
-def faults_of_theme(text, fonts):
-    """Renders a text in themes, and yields what a document lacks of its theme, or has of another."""
+def faults_of_theme(texts, fonts):
+    """Renders texts in themes, and yields what a document lacks of its theme, or has of another."""
     import house
     import pypdfium2
     from render import render
 
     write_files()
+    text = texts["sales.en"]
     own, word, slides = THEME, {**THEME, "docx": "master.docx"}, {**THEME, "pptx": "master.pptx"}
     for form, file, theme, wanted, others in (
             ("html", "themed.html", own, (ACCENT, FOOTER, "Georgia", 'class="logo"'), ()),
@@ -129,16 +137,21 @@ def faults_of_theme(text, fonts):
         yield from (f"{file} has {part}" for part in others if part in written)
         if written.count("data:image/png") > 1:
             yield f"{file} has its logo several times"
-    house.use_theme(THEME)
-    told = render("pdf", "themed.pdf", text, "", "en", fonts)
-    page = pypdfium2.PdfDocument("themed.pdf")[0]
-    colors = {color for _, color in page.render(scale=0.5).to_pil().convert("RGB").getcolors(1 << 20)}
-    is_signed = FOOTER in page.get_textpage().get_text_range()
-    if told["notes"] or not is_signed or tuple(bytes.fromhex(ACCENT)) not in colors:
+    house.use_theme(word)
+    told = render("docx", "arabic.themed.docx", texts["arabic.en"], "", "en", fonts)
+    if told["problem"] or "<w:bidi/>" in text_of("arabic.themed.docx"):
+        yield f"arabic.themed.docx: {told}"
+    house.use_theme({**THEME, "footer": f"{FOOTER} தமிழ்"})
+    told = render("pdf", "themed.pdf", text, "தமிழ் sales", "en", fonts)
+    pages = pypdfium2.PdfDocument("themed.pdf")
+    colors = {color for _, color in pages[0].render(scale=0.5).to_pil().convert("RGB").getcolors(1 << 20)}
+    written = "\n".join(page.get_textpage().get_text_range() for page in pages)
+    is_signed = f"{FOOTER} [Tamil]" in written and "[Tamil] sales" in written
+    if told["notes"] != ["letters: Tamil"] or not is_signed or tuple(bytes.fromhex(ACCENT)) not in colors:
         yield f"themed.pdf: {told}"
     house.use_theme(None)
     yield from faults_of_check()
-    for name in ("narrow.pptx", "master.pptx", "short.pptx", "master.docx", "abnormal.docx"):
+    for name in ("narrow.pptx", "master.pptx", "short.pptx", "master.docx", "abnormal.docx", "large.docx"):
         os.remove(name)
 
 
@@ -147,7 +160,7 @@ def faults_of_check():
     os.makedirs("templates", exist_ok=True)
     for docx, pptx, faults in (
             ("master.docx", "master.pptx", []), ("abnormal.docx", "narrow.pptx", ["master.docx", "master.pptx"]),
-            ("theme-logo.png", "master.pptx", ["master.docx"])):
+            ("theme-logo.png", "master.pptx", ["master.docx"]), ("large.docx", "master.pptx", ["master.docx"])):
         shutil.copy(docx, "templates/master.docx")
         shutil.copy(pptx, "templates/master.pptx")
         told = subprocess.run([sys.executable, CHECK, "templates"], stdout=subprocess.PIPE, text=True, check=True).stdout
