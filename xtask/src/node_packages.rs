@@ -18,6 +18,7 @@ use crate::workspace;
 /// Returns an error if the lock file cannot be read, or npm fails.
 pub(crate) fn ensure_packages(venv: &Venv, list: &str, name: &str) -> Result<PathBuf> {
     let place = workspace::target_dir().join(name);
+    let _lock = workspace::lock_folder(name)?;
     let lock = fs::read(workspace::root().join(list).join("package-lock.json"))
         .with_context(|| format!("{list} cannot be read"))?;
     let stamp = place.join("installed");

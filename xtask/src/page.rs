@@ -46,6 +46,7 @@ pub(crate) fn is_current() -> Result<bool> {
 /// Returns an error without Python or packages, or if the sources do not compile.
 pub(crate) fn build() -> Result<PathBuf> {
     let folder = folder();
+    let _lock = workspace::lock_folder("web")?;
     if is_current()? {
         return Ok(folder);
     }
@@ -74,6 +75,7 @@ pub(crate) fn build() -> Result<PathBuf> {
 /// Returns an error if npm fails, for example without a registry.
 pub(crate) fn install_packages(venv: &Venv, folder: &str, name: &str) -> Result<()> {
     let place = node_packages::ensure_packages(venv, folder, name)?;
+    let _lock = workspace::lock_folder(name)?;
     let link = workspace::root().join(folder).join("node_modules");
     if fs::symlink_metadata(&link).is_err() {
         symlink(place.join("node_modules"), &link)

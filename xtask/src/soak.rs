@@ -14,10 +14,11 @@ use crate::steps::{CheckStep, StepArguments, StepCommand};
 use crate::{process, verify};
 
 /// The command `cargo soak` with these steps.
-const SOAK: StepCommand = StepCommand { name: "soak", steps: STEPS, success_word: "soaked" };
+pub(crate) const SOAK: StepCommand =
+    StepCommand { name: "soak", steps: STEPS, side_by_side: &[], success_word: "soaked" };
 
 /// The steps in order.
-pub(crate) const STEPS: &[CheckStep] = &[
+const STEPS: &[CheckStep] = &[
     CheckStep {
         name: "seeds",
         description: "a plan under injected faults with 10 000 seeds, in memory",

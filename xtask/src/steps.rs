@@ -1,12 +1,15 @@
-//! Commands that run steps in order up to the first failure.
+//! Commands that run steps up to the first failure.
+
+mod side_by_side;
 
 use std::fmt;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::process::program_command;
 use crate::terminal::print_line;
-use crate::time;
+use crate::{time, workspace};
 
 /// A step of a command.
 pub(crate) struct CheckStep {
@@ -35,7 +38,11 @@ impl std::error::Error for Impossible {}
 pub(crate) struct StepCommand {
     /// The name in `cargo NAME`.
     pub(crate) name: &'static str,
+    /// The steps that run one after another.
     pub(crate) steps: &'static [CheckStep],
+    /// The steps that run after those, two at a time, each in a process of its own. Each step waits a good part of
+    /// its time. Named with `--only`, they run one after another.
+    pub(crate) side_by_side: &'static [CheckStep],
     /// The past participle for the success message.
     pub(crate) success_word: &'static str,
 }
@@ -61,7 +68,7 @@ impl StepCommand {
     /// Returns the error of the first failed step, with the remedy.
     pub(crate) fn run(&self, arguments: &StepArguments) -> Result<()> {
         if arguments.list {
-            for step in self.steps {
+            for step in self.all_steps() {
                 print_line(&format!("{:11}{}", step.name, step.description));
             }
             return Ok(());
@@ -71,11 +78,16 @@ impl StepCommand {
         Ok(())
     }
 
+    /// Returns all steps, in their order.
+    pub(crate) fn all_steps(&self) -> impl Iterator<Item = &'static CheckStep> {
+        self.steps.iter().chain(self.side_by_side)
+    }
+
     /// The steps of these names, in their order.
     fn find_steps(&self, names: &[String]) -> Result<Vec<&'static CheckStep>> {
         let find = |name: &String| {
-            self.steps.iter().find(|step| step.name == name).with_context(|| {
-                let names: Vec<_> = self.steps.iter().map(|step| step.name).collect();
+            self.all_steps().find(|step| step.name == name).with_context(|| {
+                let names: Vec<_> = self.all_steps().map(|step| step.name).collect();
                 format!("there is no step {name}; there are {}", names.join(", "))
             })
         };
@@ -84,19 +96,24 @@ impl StepCommand {
 
     /// Runs the selected steps, and returns a sentence about steps left out.
     fn run_steps(&self, arguments: &StepArguments) -> Result<String> {
-        let has_names = !arguments.only.is_empty();
+        let began = Instant::now();
+        let mut left_out = Vec::new();
         let mut steps = self.find_steps(&arguments.only)?;
+        let mut side_by_side = Vec::new();
+        let has_names = !steps.is_empty();
         if !has_names {
             steps.extend(self.steps);
+            side_by_side.extend(self.side_by_side);
         }
-        let mut left_out = Vec::new();
         for skipped in self.find_steps(&arguments.skip)? {
             steps.retain(|step| step.name != skipped.name);
+            side_by_side.retain(|step| step.name != skipped.name);
             left_out.push(format!("{} (--skip)", skipped.name));
         }
-        let began = Instant::now();
+        let total = steps.len() + side_by_side.len();
         for (n, step) in (1..).zip(&steps) {
-            print_line(&format!("{n}/{} {}: {}", steps.len(), step.name, step.description));
+            let place = if total == 1 { String::new() } else { format!("{n}/{total} ") };
+            print_line(&format!("{place}{}: {}", step.name, step.description));
             let began = Instant::now();
             let outcome = (step.run)();
             let took = time::format_duration(began.elapsed());
@@ -107,18 +124,36 @@ impl StepCommand {
                     left_out.push(format!("{} ({error})", step.name));
                     continue;
                 }
-                let CheckStep { name, remedy, .. } = step;
-                bail!(
-                    "\n{name} failed after {took}: {error:#}\n    to do: {remedy}\n    again: cargo \
-                     {} --only {name}",
-                    self.name
-                );
+                bail!("\n{} failed after {took}: {error:#}\n{}", step.name, self.advice(step));
             }
-            print_line(&format!("    {took}"));
+            if total > 1 {
+                print_line(&format!("    {took}"));
+            }
         }
+        self.run_side_by_side(&side_by_side)?;
         let took = time::format_duration(began.elapsed());
         let but = if left_out.is_empty() { "" } else { ", BUT FOR " };
         Ok(format!("{} in {took}{but}{}", self.success_word, left_out.join(", ")))
+    }
+
+    /// Runs steps as commands with `--only`. After a failure, no further step begins.
+    fn run_side_by_side(&self, steps: &[&CheckStep]) -> Result<()> {
+        // Not the running program: the build may have replaced its file.
+        let program = workspace::profile_dir("debug").join("xtask");
+        let command =
+            |step: &&CheckStep| program_command(&program, &[self.name, "--only", step.name]);
+        let commands = steps.iter().map(command).collect();
+        let failed = side_by_side::run(commands, &mut std::io::stdout())?;
+        let failed: Vec<_> = failed.into_iter().filter_map(|place| steps.get(place)).collect();
+        let Some(first) = failed.first() else { return Ok(()) };
+        let names: Vec<_> = failed.iter().map(|step| step.name).collect();
+        bail!("\n{} failed, as the output says\n{}", names.join(" and "), self.advice(first))
+    }
+
+    /// What to do after a failure of a step.
+    fn advice(&self, step: &CheckStep) -> String {
+        let CheckStep { name, remedy, .. } = step;
+        format!("    to do: {remedy}\n    again: cargo {} --only {name}", self.name)
     }
 }
 
@@ -146,7 +181,7 @@ mod tests {
 
     /// The last line of a run of these steps without its time, or why it failed.
     fn summary(steps: &'static [CheckStep], words: &[&str]) -> Result<String, String> {
-        let command = StepCommand { name: "try", steps, success_word: "tried" };
+        let command = StepCommand { name: "try", steps, side_by_side: &[], success_word: "tried" };
         let arguments = parse(words).map_err(|error| error.to_string())?;
         let summary = command.run_steps(&arguments).map_err(|error| error.to_string())?;
         let (word, rest) = summary.split_once(" in ").unwrap();

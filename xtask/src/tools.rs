@@ -137,14 +137,16 @@ fn choose_servers<'a>(servers: &'a [McpServer], name: Option<&str>) -> Result<Ve
 fn describe_changes(before: &LockFile, after: &LockFile) -> String {
     let names: BTreeSet<&String> = before.servers.keys().chain(after.servers.keys()).collect();
     let summaries = names.into_iter().filter_map(|name| {
-        let (before, after) = (before.servers.get(name), after.servers.get(name));
+        let before = before.servers.get(name);
+        let after = after.servers.get(name);
         (before != after).then(|| format!("{name}: {}", summarize(before, after)))
     });
     let summaries: Vec<String> = summaries.collect();
     if summaries.is_empty() {
         return String::new();
     }
-    let (before, after) = (before.to_text(), after.to_text());
+    let before = before.to_text();
+    let after = after.to_text();
     let difference = TextDiff::from_lines(&before, &after);
     let lines = difference.unified_diff().context_radius(3).to_string();
     format!("{}\n{}", escape(&lines), summaries.join("\n"))

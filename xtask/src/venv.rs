@@ -115,6 +115,7 @@ pub(crate) fn ensure_office() -> Result<Venv> {
 
 fn ensure(folder: &str, requirements: &str) -> Result<Venv> {
     let venv = Venv { place: workspace::target_dir().join(folder) };
+    let _lock = workspace::lock_folder(folder)?;
     let stamp = venv.place.join("installed");
     let list = fs::read_to_string(workspace::root().join(requirements))
         .with_context(|| format!("{requirements} cannot be read"))?;

@@ -1,6 +1,6 @@
-//! `cargo verify`: runs all CI steps in this order up to the first failure.
+//! `cargo verify`: runs all CI steps up to the first failure.
 //!
-//! A new step is a line in [`STEPS`] and a function. Steps install their requirements under `target/` and
+//! A new step is a line in [`TEST_STEPS`] and a function. Steps install their requirements under `target/` and
 //! reuse the installation.
 
 mod bootstrap;
@@ -29,9 +29,15 @@ pub(crate) use rust::{kills_tests, lambdasim_tests};
 pub(crate) use stack::keep_stack;
 
 /// The command `cargo verify` with these steps.
-const VERIFY: StepCommand = StepCommand { name: "verify", steps: STEPS, success_word: "verified" };
+pub(crate) const VERIFY: StepCommand = StepCommand {
+    name: "verify",
+    steps: STEPS,
+    side_by_side: TEST_STEPS,
+    success_word: "verified",
+};
 
-/// The steps, quick ones first. `template` precedes `tests`, because the tests read the generated file.
+/// The steps that need only the sources, and the build. `template` precedes the tests, because they read the generated
+/// file.
 const STEPS: &[CheckStep] = &[
     CheckStep {
         name: "fmt",
@@ -76,6 +82,10 @@ const STEPS: &[CheckStep] = &[
         run: documents::check,
         remedy: "run cargo xtask docs",
     },
+];
+
+/// The steps that run the built programs, long ones first, so that two of them end at about the same time.
+const TEST_STEPS: &[CheckStep] = &[
     CheckStep {
         name: "tests",
         description: "all tests",
@@ -83,34 +93,10 @@ const STEPS: &[CheckStep] = &[
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
     },
     CheckStep {
-        name: "page",
-        description: "the web page: types, rules, tests, sizes, and stories in a browser",
-        run: page::run_tests,
-        remedy: "run npm test in web/, or one story by hand: node web/stories/run.mjs NAME",
-    },
-    CheckStep {
-        name: "clients",
-        description: "unmodified clients of other protocols: stories in Node.js and Python",
-        run: clients::run_tests,
-        remedy: "read the story in tests/clients",
-    },
-    CheckStep {
-        name: "docs",
-        description: "blocks in documents: pictures are parsed; the quickstart's commands print the shown output",
-        run: docs::check,
-        remedy: "correct the named block; blocks that are shown but not run are fenced sh, not console",
-    },
-    CheckStep {
-        name: "egress",
-        description: "forbidden URLs in every spelling, observed at a socket, and endless bodies",
-        run: egress::run_tests,
-        remedy: "run it alone: cargo test -p djinn-egress; the spellings are in shared/egress/tests/it/spellings.toml",
-    },
-    CheckStep {
-        name: "outside-tools",
-        description: "the client of MCP servers against hostile servers, and real ones of three SDKs",
-        run: outside_tools::run_tests,
-        remedy: "run the named test alone, with MCP_PYTHON_1, MCP_PYTHON_2 and MCP_NODE as outside_tools.rs sets them",
+        name: "kills",
+        description: "300 runs and `cargo dev ask` killed, 30 runs frozen: nothing is lost or done twice",
+        run: rust::run_kills,
+        remedy: "run the named seed, with DJINN_SEED; read target/tmp/lambdasim-kills-*.log",
     },
     CheckStep {
         name: "sandbox",
@@ -119,10 +105,58 @@ const STEPS: &[CheckStep] = &[
         remedy: "run the named test alone, with SANDBOX_PYTHON=target/sandbox-python/bin/python",
     },
     CheckStep {
+        name: "page",
+        description: "the web page: types, rules, tests, sizes, and stories in a browser",
+        run: page::run_tests,
+        remedy: "run npm test in web/, or one story by hand: node web/stories/run.mjs NAME",
+    },
+    CheckStep {
+        name: "hand-over",
+        description: "the stories over HTTP again, with a handoff after every record",
+        run: rust::run_hand_over,
+        remedy: "run the failed one alone: DJINN_ALWAYS_HAND_OVER=1 cargo test -p djinn-tests NAME",
+    },
+    CheckStep {
+        name: "stack",
+        description: "template.yaml deployed to an emulator of AWS: stories, permissions, each option",
+        run: stack::run_tests,
+        remedy: "deploy by hand with cargo xtask stack; read target/stack/stories/logs and emulator.log",
+    },
+    CheckStep {
         name: "data",
         description: "questions over tables: hostile statements, TPC-H, stories over HTTP",
         run: data::run_tests,
         remedy: "run the named test alone, with SANDBOX_PYTHON=target/sandbox-python/bin/python",
+    },
+    CheckStep {
+        name: "clients",
+        description: "unmodified clients of other protocols: stories in Node.js and Python",
+        run: clients::run_tests,
+        remedy: "read the story in tests/clients",
+    },
+    CheckStep {
+        name: "lambdasim",
+        description: "the functions in a simulated Lambda: deadlines, crashes, freezes, handoffs",
+        run: rust::run_lambdasim,
+        remedy: "read what the functions logged: target/tmp/lambdasim-*.log",
+    },
+    CheckStep {
+        name: "docs",
+        description: "blocks in documents: pictures are parsed; the quickstart's commands print the shown output",
+        run: docs::check,
+        remedy: "correct the named block; blocks that are shown but not run are fenced sh, not console",
+    },
+    CheckStep {
+        name: "outside-tools",
+        description: "the client of MCP servers against hostile servers, and real ones of three SDKs",
+        run: outside_tools::run_tests,
+        remedy: "run the named test alone, with MCP_PYTHON_1, MCP_PYTHON_2 and MCP_NODE as outside_tools.rs sets them",
+    },
+    CheckStep {
+        name: "egress",
+        description: "forbidden URLs in every spelling, observed at a socket, and endless bodies",
+        run: egress::run_tests,
+        remedy: "run it alone: cargo test -p djinn-egress; the spellings are in shared/egress/tests/it/spellings.toml",
     },
     CheckStep {
         name: "examples",
@@ -135,30 +169,6 @@ const STEPS: &[CheckStep] = &[
         description: "the built functions under AWS's runtime interface emulator",
         run: bootstrap::run_tests,
         remedy: "start one by hand, as tests/rie/emulator.rs does",
-    },
-    CheckStep {
-        name: "stack",
-        description: "template.yaml deployed to an emulator of AWS: stories, permissions, each option",
-        run: stack::run_tests,
-        remedy: "deploy by hand with cargo xtask stack; read target/stack/stories/logs and emulator.log",
-    },
-    CheckStep {
-        name: "hand-over",
-        description: "the stories over HTTP again, with a handoff after every record",
-        run: rust::run_hand_over,
-        remedy: "run the failed one alone: DJINN_ALWAYS_HAND_OVER=1 cargo test -p djinn-tests NAME",
-    },
-    CheckStep {
-        name: "lambdasim",
-        description: "the functions in a simulated Lambda: deadlines, crashes, freezes, handoffs",
-        run: rust::run_lambdasim,
-        remedy: "read what the functions logged: target/tmp/lambdasim-*.log",
-    },
-    CheckStep {
-        name: "kills",
-        description: "300 runs and `cargo dev ask` killed, 30 runs frozen: nothing is lost or done twice",
-        run: rust::run_kills,
-        remedy: "run the named seed, with DJINN_SEED; read target/tmp/lambdasim-kills-*.log",
     },
     CheckStep {
         name: "watch",

@@ -1,5 +1,7 @@
 //! Paths of the workspace and of the builds.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Returns the workspace's root: the parent of xtask's directory at compile time.
@@ -18,4 +20,15 @@ pub(crate) fn profile_dir(profile: &str) -> PathBuf {
 /// Returns the folder for all other generated files.
 pub(crate) fn target_dir() -> PathBuf {
     root().join("target")
+}
+
+/// Waits until no other process changes a folder under `target/`, and reserves it until the returned file is dropped.
+///
+/// # Errors
+/// Returns an error if the lock file cannot be written.
+pub(crate) fn lock_folder(name: &str) -> io::Result<File> {
+    fs::create_dir_all(target_dir())?;
+    let file = File::create(target_dir().join(format!("{name}.lock")))?;
+    file.lock()?;
+    Ok(file)
 }

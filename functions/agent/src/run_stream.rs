@@ -241,7 +241,8 @@ async fn serve_stream<P: Ports>(
         subscription;
     let media_type = protocol.media_type();
     let first_record = begin.first_record();
-    let (max_wait, call) = (protocol.max_wait(), protocol.call_id());
+    let max_wait = protocol.max_wait();
+    let call = protocol.call_id();
     let headers = protocol.headers(&key.run, first_record);
     let is_new = matches!(begin, StreamStart::Driving(..));
     let asking = (viewer == AccessLevel::Asker).then_some(RespondableRun { run: &key, is_new });

@@ -103,7 +103,8 @@ impl<S: Secrets> GatewayHandler<S> {
     pub(crate) async fn call_tool(&self, job: ToolJob) -> ToolAnswer {
         match self.configuration.find_tool(&job.tool, &job.definition).await {
             Some(tool) => {
-                let (egress, servers) = (&self.tools, &self.servers);
+                let egress = &self.tools;
+                let servers = &self.servers;
                 let caller =
                     ToolCaller { egress, servers, keys: &self.keys, sealer: self.sealer() };
                 caller.call(tool, job).await

@@ -42,8 +42,10 @@ async fn measure_router() -> Result<Figure> {
     let backend = Backend::start(script).await?;
     let agent = AgentServer::start(&backend.address(), with_modes()).await?;
     let client = BenchClient::new(agent.url())?;
-    let (react, router) = (client.clone(), client.with_mode("router"));
-    let (mut react_times, mut router_times) = (Sample::default(), Sample::default());
+    let react = client.clone();
+    let router = client.with_mode("router");
+    let mut react_times = Sample::default();
+    let mut router_times = Sample::default();
     for nth in 0..WARM_UP + ROUNDS {
         for (client, sample) in [(&react, &mut react_times), (&router, &mut router_times)] {
             let mut stream = client.open_stream().await?;
@@ -77,7 +79,8 @@ async fn measure_ensemble() -> Result<Figure> {
     let client = BenchClient::new(agent.url())?;
     let (plan, ensemble) =
         (client.clone().with_mode("plan_solve"), client.with_mode("comprehensive"));
-    let (mut plan_times, mut ensemble_times) = (Sample::default(), Sample::default());
+    let mut plan_times = Sample::default();
+    let mut ensemble_times = Sample::default();
     for nth in 0..=ENSEMBLES {
         for (client, sample) in [(&plan, &mut plan_times), (&ensemble, &mut ensemble_times)] {
             let took = client.run_question().await?.whole;

@@ -236,7 +236,8 @@ async fn measure_calls(
         let session = bench_session()?;
         let context = OutsideContext { user: session.owner.clone(), session };
         let client = reqwest::Client::builder().no_proxy().build()?;
-        let (mut bare, mut called) = (Sample::default(), Sample::default());
+        let mut bare = Sample::default();
+        let mut called = Sample::default();
         for nth in 0..WARM_UP + TIMED {
             let began = Instant::now();
             let request = client.post(format!("{}/{path}", server.origin)).json(&body);

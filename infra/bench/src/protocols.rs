@@ -261,8 +261,8 @@ async fn measure_joins() -> Result<Comparison> {
     let mut sessions = Vec::new();
     for protocol in ClientProtocol::ALL {
         let session = next_request();
-        let asked = read_response(&client, protocol, protocol.question(&session)).await?;
-        sessions.push((protocol, session, asked.run, Sample::default()));
+        let response = read_response(&client, protocol, protocol.question(&session)).await?;
+        sessions.push((protocol, session, response.run, Sample::default()));
     }
     for _ in 0..VIEWERS {
         for (protocol, session, run, sample) in &mut sessions {

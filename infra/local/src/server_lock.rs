@@ -91,7 +91,8 @@ impl ServerLock {
     /// # Errors
     /// Returns a sentence for a file that is too large or cannot be written.
     pub fn write(&self, lock: &LockFile) -> Result<(), String> {
-        let (text, path) = (lock.to_text(), self.folder.join(SERVERS_LOCK));
+        let text = lock.to_text();
+        let path = self.folder.join(SERVERS_LOCK);
         if text.len() > MAX_LOCK {
             return Err(format!("{SERVERS_LOCK} would have more than {MAX_LOCK} bytes"));
         }

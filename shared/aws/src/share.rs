@@ -72,7 +72,9 @@ impl Shares for AwsStore {
         let partition = user_partition(&user.tenant, &user.user);
         let query = Query::with_prefix(partition, &format!("{SHARE}#"));
         let query = query.newest_first(limit).eventually_consistent();
-        let (mut sessions, mut shares, mut start) = (BTreeSet::new(), Vec::new(), None);
+        let mut sessions = BTreeSet::new();
+        let mut shares = Vec::new();
+        let mut start = None;
         loop {
             // A session has up to this number of shares with the same user.
             let (items, last) = self.query_page(&query, Some(MAX_SHARES), start.take()).await?;

@@ -28,7 +28,7 @@ pub struct PostgresDatabase {
     passwords: Arc<dyn DatabasePasswords>,
     keeps_connection: bool,
     /// The connection of the last request, if the next may use it.
-    kept: Mutex<Option<(DatabaseConnection, OpenConnection)>>,
+    idle: Mutex<Option<(DatabaseConnection, OpenConnection)>>,
 }
 
 impl Default for PostgresDatabase {
@@ -47,22 +47,22 @@ impl PostgresDatabase {
     /// Creates the databases. A password is read for each new connection.
     #[must_use]
     pub fn new(passwords: Arc<dyn DatabasePasswords>) -> Self {
-        Self { passwords, keeps_connection: false, kept: Mutex::default() }
+        Self { passwords, keeps_connection: false, idle: Mutex::default() }
     }
 
     /// Keeps a connection for the next request, for a process whose requests are those of one tenant.
     #[must_use]
-    pub fn with_kept_connection(self) -> Self {
+    pub fn with_idle_connection(self) -> Self {
         Self { keeps_connection: true, ..self }
     }
 
-    /// Sends a request. If a kept connection has ended meanwhile, another one is opened.
+    /// Sends a request. If an idle connection has ended meanwhile, another one is opened.
     async fn run<R: Request>(
         &self,
         connection: &DatabaseConnection,
         request: &R,
     ) -> Result<R::Answer, DatabaseError> {
-        if let Some(mut open) = self.take_kept(connection) {
+        if let Some(mut open) = self.take_idle(connection) {
             let result = request.send(&mut open).await;
             if !matches!(result, Err(DatabaseError::Unavailable)) {
                 self.keep(connection, open);
@@ -76,16 +76,16 @@ impl PostgresDatabase {
         result
     }
 
-    fn take_kept(&self, connection: &DatabaseConnection) -> Option<OpenConnection> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let (kept_connection, open) = kept.take()?;
-        (kept_connection == *connection && open.is_usable()).then_some(open)
+    fn take_idle(&self, connection: &DatabaseConnection) -> Option<OpenConnection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let (idle_connection, open) = idle.take()?;
+        (idle_connection == *connection && open.is_usable()).then_some(open)
     }
 
     fn keep(&self, connection: &DatabaseConnection, open: OpenConnection) {
         if self.keeps_connection && open.is_usable() {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            *kept = Some((connection.clone(), open));
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            *idle = Some((connection.clone(), open));
         }
     }
 }

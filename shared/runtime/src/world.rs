@@ -167,7 +167,8 @@ where
         let now = source.current();
         let Configuration { prompts, model, agents, settings, .. } = &*now;
         let tools = self.tools.clone().with_agents(Arc::clone(agents));
-        let (prompts, model) = (Arc::clone(prompts), Arc::clone(model));
+        let prompts = Arc::clone(prompts);
+        let model = Arc::clone(model);
         let world = Self { prompts, model, tools, ..self.clone() };
         let Some(configured) = settings else { return world };
         let ConfiguredSettings { variables, settings, content, offered_agents } = &**configured;

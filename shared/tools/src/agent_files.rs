@@ -119,7 +119,8 @@ impl AgentFiles {
                 let rule = format!(
                     "`name` is `{name}`, a mode of Djinn: add `entry: true`, or choose another name"
                 );
-                let (path, line) = (agent.path().to_owned(), agent.line_of("name"));
+                let path = agent.path().to_owned();
+                let line = agent.line_of("name");
                 add_once(problems, FileProblem { path, line, rule });
                 return false;
             }

@@ -78,16 +78,16 @@ pub(crate) fn find_words<'a>(
 /// Returns the BM25 score of each column of all tables. Each text is split once, and no other words are kept: an index of
 /// 5 000 columns takes three times as long.
 fn score_columns(tables: &[&StoredTable], task: &str) -> Vec<f32> {
-    let mut wanted = split_singular(task);
-    wanted.sort_unstable();
-    wanted.dedup();
+    let mut words = split_singular(task);
+    words.sort_unstable();
+    words.dedup();
     let texts = tables.iter().flat_map(|stored| {
         stored.table.columns.iter().map(|column| describe_column(stored, column))
     });
-    let columns: Vec<WordCounts> = texts.map(|text| count_words(&text, &wanted)).collect();
+    let columns: Vec<WordCounts> = texts.map(|text| count_words(&text, &words)).collect();
     let number: f32 = columns.iter().map(|_| 1.0).sum();
     let mean_length = columns.iter().map(|column| column.length).sum::<f32>() / number;
-    let mut having = vec![0.0; wanted.len()];
+    let mut having = vec![0.0; words.len()];
     for (place, _) in columns.iter().flat_map(|column| &column.counts) {
         if let Some(having) = having.get_mut(*place) {
             *having += 1.0;
@@ -107,17 +107,17 @@ fn score_columns(tables: &[&StoredTable], task: &str) -> Vec<f32> {
 }
 
 /// Counts the words of a text that are among sorted words.
-fn count_words(text: &str, wanted: &[String]) -> WordCounts {
-    let mut found = WordCounts { counts: Vec::new(), length: 0.0 };
+fn count_words(text: &str, words: &[String]) -> WordCounts {
+    let mut counts = WordCounts { counts: Vec::new(), length: 0.0 };
     for word in split_singular(text) {
-        found.length += 1.0;
-        let Ok(place) = wanted.binary_search(&word) else { continue };
-        match found.counts.iter_mut().find(|(known, _)| *known == place) {
+        counts.length += 1.0;
+        let Ok(place) = words.binary_search(&word) else { continue };
+        match counts.counts.iter_mut().find(|(known, _)| *known == place) {
             Some((_, count)) => *count += 1.0,
-            None => found.counts.push((place, 1.0)),
+            None => counts.counts.push((place, 1.0)),
         }
     }
-    found
+    counts
 }
 
 /// Returns the text in which a column is found. The name counts twice.
@@ -191,8 +191,8 @@ mod tests {
                 .enumerate()
                 .map(|(place, size)| table(&format!("t{place}"), &names(*size)))
                 .collect();
-            let found = named_columns(&tables, "");
-            assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), shown, "{sizes:?}");
+            let columns = named_columns(&tables, "");
+            assert_eq!(columns.iter().map(Vec::len).collect::<Vec<_>>(), shown, "{sizes:?}");
         }
     }
 
@@ -211,9 +211,9 @@ mod tests {
             ("采购成本最高的前十名", "采购成本"),
             ("上海有多少人", "city"),
         ] {
-            let found = named_columns(&tables, task);
-            assert_eq!(found.iter().map(Vec::len).sum::<usize>(), MAX_CHOSEN, "{task}");
-            assert!(found.iter().flatten().any(|found| found == name), "{task}: {found:?}");
+            let columns = named_columns(&tables, task);
+            assert_eq!(columns.iter().map(Vec::len).sum::<usize>(), MAX_CHOSEN, "{task}");
+            assert!(columns.iter().flatten().any(|column| column == name), "{task}: {columns:?}");
         }
         // The name of a table finds its columns; the rest of the room is for the table that fits best.
         assert_eq!(named_columns(&tables, "all staff")[0].len(), 0);
@@ -246,7 +246,10 @@ mod tests {
         let words =
             ColumnWords { name: "key".to_owned(), is_always_shown: true, ..ColumnWords::default() };
         tables[1].words = Some(TableWords { columns: vec![words], ..TableWords::default() });
-        let found = named_columns(&tables, "orders by region");
-        assert_eq!((found[0].len(), found[1].as_slice()), (MAX_CHOSEN, &["KEY".to_owned()][..]));
+        let columns = named_columns(&tables, "orders by region");
+        assert_eq!(
+            (columns[0].len(), columns[1].as_slice()),
+            (MAX_CHOSEN, &["KEY".to_owned()][..])
+        );
     }
 }

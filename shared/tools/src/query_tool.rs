@@ -222,7 +222,8 @@ impl<F: Files + Send + Sync> QueryTool<F> {
         let mut stored_results = Vec::new();
         for (JudgedResult { result, .. }, number) in results.iter().zip(1..) {
             let product = answer.products.iter().find(|file| file.name.as_str() == result.file);
-            let (question, sql) = (result.question.clone(), result.sql.clone());
+            let question = result.question.clone();
+            let sql = result.sql.clone();
             let Some(product) = product else {
                 stored_results.push(StoredResult { question, sql, rows: None });
                 continue;

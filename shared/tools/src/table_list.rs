@@ -28,7 +28,8 @@ pub(crate) fn list_tables(
     let stored: Vec<&StoredTable> = state.tables().collect();
     let mut chosen = choose_columns(&stored, task).into_iter();
     let mut further_room = MAX_FURTHER;
-    let (mut tables, mut others) = (Vec::new(), Vec::new());
+    let mut tables = Vec::new();
+    let mut others = Vec::new();
     for file in &state.files {
         for (stored, chosen) in file.tables.iter().zip(chosen.by_ref()) {
             let words = stored.words.as_ref();

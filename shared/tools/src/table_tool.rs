@@ -88,7 +88,8 @@ impl<F: Files + Send + Sync> TableTool<F> {
             });
         }
         let object = table.key_for(user, context.time_zone);
-        let (notes, problem) = (read.notes.clone(), read.problem.clone());
+        let notes = read.notes.clone();
+        let problem = read.problem.clone();
         Ok(ReadFile { name, object, tables, notes, problem })
     }
 
@@ -144,7 +145,8 @@ impl<F: Files + Send + Sync> TableTool<F> {
                 let name = table.table.clone();
                 stored_tables.push(StoredTable { name, table, data, words: None });
             }
-            let (name, object) = (file.name, file.object);
+            let name = file.name;
+            let object = file.object;
             read_files.push(ReadFile { name, object, tables: stored_tables, notes, problem });
         }
         Ok((read_files, left_behind))

@@ -81,6 +81,7 @@ fn module_tests(prepared: &SandboxPython, pattern: &str, paths: &[PathBuf]) -> R
 /// Installs the wheels of a list, unless they are installed, and returns their folder.
 fn install(python: &Path, name: &str, wheels: &str) -> Result<PathBuf> {
     let place = workspace::target_dir().join(name);
+    let _lock = workspace::lock_folder(name)?;
     let list = place.with_extension("txt");
     if fs::read_to_string(&list).is_ok_and(|installed| installed == wheels) {
         return Ok(place);

@@ -78,7 +78,8 @@ fn check_from_outside(emulator: &Emulator) -> Result<()> {
 /// Services that fail must hold no response open.
 fn check_stacks() -> Result<()> {
     let emulator = Emulator::start("checks", &[])?;
-    let (folder, template) = (emulator.folder.as_path(), Path::new(TEMPLATE));
+    let folder = emulator.folder.as_path();
+    let template = Path::new(TEMPLATE);
     let uncorrected = Emulator::start("uncorrected", &["--uncorrected"])?;
     run_script("known_errors.py", &[&uncorrected.folder, folder])?;
     run_script("variants.py", &[folder, template])?;

@@ -35,7 +35,8 @@ pub(crate) async fn list_models<P: AgentPorts>(
     caller: Caller,
 ) -> ReplyResult {
     let agent = agent.refresh().await;
-    let (ports, user) = (&agent.ports, caller.user_key());
+    let ports = &agent.ports;
+    let user = caller.user_key();
     let time_zone = agent.settings.run.time_zone;
     let tables = ports.tables().list_tables(ports.sandbox(), &user, time_zone, LIST_WAIT).await;
     JsonReply::json(&ModelListBody { code: OK, data: tables.iter().map(show_table).collect() })
@@ -53,7 +54,8 @@ pub(crate) async fn preview_data<P: AgentPorts>(
     if name.is_empty() {
         return Err(ApiError::invalid_field(MODEL_CODE, "is missing: name a table of the list"));
     }
-    let (ports, user) = (&agent.ports, caller.user_key());
+    let ports = &agent.ports;
+    let user = caller.user_key();
     let tables = ports.tables();
     let time_zone = agent.settings.run.time_zone;
     let preview = tables.preview_table(ports.sandbox(), &user, time_zone, &name, PREVIEW_ROWS);

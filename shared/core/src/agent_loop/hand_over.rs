@@ -61,7 +61,8 @@ impl AgentLoop {
             others.filter_map(|open| Some((open.call.clone(), open.result.clone()?))).collect();
         let text = if is_shown(&turn.text) { turn.text.clone() } else { String::new() };
         let is_empty = calls.is_empty() && text.is_empty();
-        let (message, reasoning) = (turn.message.clone(), turn.reasoning.clone());
+        let message = turn.message.clone();
+        let reasoning = turn.reasoning.clone();
         let rest = (!is_empty).then(|| Turn { message, text, reasoning, calls });
         let next =
             AgentPosition { first_turn: self.turn + 1, hand_overs: self.position.hand_overs + 1 };

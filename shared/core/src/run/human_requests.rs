@@ -105,7 +105,8 @@ impl HumanRequests {
     /// Returns the due effects of the requests.
     pub(super) fn due(&self) -> Vec<Effect> {
         let waits = self.pending.values().map(|request| {
-            let (request, until_ms) = (request.id.clone(), request.expires_at_ms);
+            let until_ms = request.expires_at_ms;
+            let request = request.id.clone();
             Effect::AwaitHuman(AwaitHuman { request, until_ms })
         });
         waits.chain(self.children.due().map(Effect::Deliver)).collect()

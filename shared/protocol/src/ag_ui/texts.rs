@@ -78,7 +78,8 @@ impl Texts {
         }
         open.close(transcript);
         for (kind, whole) in whole.into_iter().filter(|(_, whole)| !whole.is_empty()) {
-            let (role, id) = (role_of(kind), id_of(message, kind, transcript));
+            let role = role_of(kind);
+            let id = id_of(message, kind, transcript);
             transcript.set_content(&id, role, whole);
         }
         self.newest_text = text.to_owned();

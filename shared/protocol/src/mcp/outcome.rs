@@ -81,7 +81,8 @@ impl McpOutcome {
     /// Creates the state of a run without an answer.
     #[must_use]
     pub fn new(run: String, session: String, status: RunStatus) -> Self {
-        let (files, requests) = (Vec::new(), Vec::new());
+        let files = Vec::new();
+        let requests = Vec::new();
         Self { run, session, status, answer: None, files, requests, failure: None }
     }
 

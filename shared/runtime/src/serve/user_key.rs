@@ -120,7 +120,8 @@ pub async fn set_user_key<P: Ports>(
 ) -> Result<(), Failure> {
     check_value(value)?;
     let NeededKey { name, origin } = key;
-    let (owner, value) = (user.clone(), value.clone());
+    let owner = user.clone();
+    let value = value.clone();
     let job = SealJob { owner, name: name.clone(), origin: origin.clone(), value };
     let sealed = ports.outside().seal_key(job).await.map_err(|error| {
         tracing::warn!(%error, "a key was not sealed");

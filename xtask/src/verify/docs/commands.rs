@@ -91,9 +91,9 @@ fn unknown_word(words: &[String]) -> Option<String> {
 
 /// Returns an unknown step after `--only`; names in capitals match any step.
 fn unknown_step(name: &str, words: &[String]) -> Option<String> {
-    let steps = match name {
-        "verify" => verify::STEPS,
-        "soak" => soak::STEPS,
+    let command = match name {
+        "verify" => verify::VERIFY,
+        "soak" => soak::SOAK,
         _ => return None,
     };
     let step_names = words.windows(2).filter_map(|pair| match pair {
@@ -101,8 +101,9 @@ fn unknown_step(name: &str, words: &[String]) -> Option<String> {
         _ => None,
     });
     let is_placeholder = |step: &str| step.chars().all(|c| c.is_ascii_uppercase());
-    let mut unknown = step_names
-        .filter(|step| !is_placeholder(step) && steps.iter().all(|other| other.name != **step));
+    let mut unknown = step_names.filter(|step| {
+        !is_placeholder(step) && command.all_steps().all(|other| other.name != **step)
+    });
     unknown.next().map(|step| format!("no step {step}"))
 }
 

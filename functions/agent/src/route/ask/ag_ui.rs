@@ -287,7 +287,8 @@ fn read_content(content: Value, path: &str) -> Result<(String, Vec<AttachmentReq
             ));
         }
     };
-    let (mut texts, mut files) = (Vec::new(), Vec::new());
+    let mut texts = Vec::new();
+    let mut files = Vec::new();
     for (at, part) in parts.into_iter().enumerate() {
         let path = format!("{path}[{at}]");
         let part: AgUiPart = read_part(part, &path)?;

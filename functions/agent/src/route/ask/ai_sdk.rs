@@ -252,7 +252,8 @@ fn read_question(
     session: String,
     path: &str,
 ) -> Result<RunRequest, ApiError> {
-    let (mut texts, mut files) = (Vec::new(), Vec::new());
+    let mut texts = Vec::new();
+    let mut files = Vec::new();
     for (at, part) in message.parts.iter().enumerate() {
         let path = format!("{path}.parts[{at}]");
         let AiPart { kind, text, url, filename, .. } = read_part(part, &path)?;

@@ -347,7 +347,8 @@ fn read_content(
         Some(ChatContent::Text(text)) => return Ok((text, Vec::new())),
         Some(ChatContent::Parts(parts)) => parts,
     };
-    let (mut texts, mut files) = (Vec::new(), Vec::new());
+    let mut texts = Vec::new();
+    let mut files = Vec::new();
     for (at, part) in parts.into_iter().enumerate() {
         let path = format!("{path}.content[{at}]");
         let ChatPart { kind, text, image_url, file } = part;

@@ -68,7 +68,8 @@ impl Reviewer {
 
     /// Returns the event for the start of the review.
     pub(in crate::run) fn start_event(&self) -> (EntryId, Event) {
-        let (child, agent) = (self.child.clone(), self.agent.clone());
+        let child = self.child.clone();
+        let agent = self.agent.clone();
         let description = self.description.clone();
         let event = Event::ChildStarted { child, description, agent };
         (EntryId::of_child(self.child.clone(), EntryName::Start), event)

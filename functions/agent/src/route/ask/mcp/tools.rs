@@ -54,7 +54,8 @@ pub(super) struct ToolCall<'a, P> {
 impl<P: AgentPorts> ToolCall<'_, P> {
     /// Calls the tool. An error is the result of the tool.
     pub(super) async fn run(self, tool: McpServerTool, arguments: Map<String, Value>) -> Response {
-        let (agent, request) = (self.agent, self.request);
+        let agent = self.agent;
+        let request = self.request;
         let result = match tool {
             McpServerTool::Ask => return self.ask(arguments).await,
             McpServerTool::Look => self.look(arguments).await,
