@@ -33,7 +33,8 @@ pub(super) fn run(mut commands: Vec<Command>, screen: &mut impl Write) -> Result
     scope(|scope| {
         for _ in 0..count {
             let sender = sender.clone();
-            scope.spawn(|| run_next_ones(&waiting, sender));
+            let waiting = &waiting;
+            scope.spawn(move || run_next_ones(waiting, &sender));
         }
         drop(sender);
         let mut outputs = Outputs::default();
@@ -56,7 +57,10 @@ pub(super) fn run(mut commands: Vec<Command>, screen: &mut impl Write) -> Result
 }
 
 /// Runs one command after another, until none is left or one has failed.
-fn run_next_ones(waiting: &Mutex<VecDeque<(usize, &mut Command)>>, sender: Sender<(usize, Event)>) {
+fn run_next_ones(
+    waiting: &Mutex<VecDeque<(usize, &mut Command)>>,
+    sender: &Sender<(usize, Event)>,
+) {
     let lock = || waiting.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         let next = lock().pop_front();
