@@ -22,7 +22,7 @@ pub(crate) struct CheckStep {
 }
 
 /// The error of a step that is impossible on this machine. A step named with `--only` fails. A run of all
-/// steps leaves the step out and reports so in the last line.
+/// steps leaves out a step of [`StepCommand::steps`] and reports so in the last line.
 #[derive(Debug)]
 pub(crate) struct Impossible(pub(crate) String);
 
@@ -40,8 +40,8 @@ pub(crate) struct StepCommand {
     pub(crate) name: &'static str,
     /// The steps that run one after another.
     pub(crate) steps: &'static [CheckStep],
-    /// The steps that run after those, two at a time, each in a process of its own. Each step waits a good part of
-    /// its time. Named with `--only`, they run one after another.
+    /// The steps that run after those, two at a time, each as a command with `--only`, so none of them may be
+    /// [`Impossible`]. Steps named with `--only` run one after another.
     pub(crate) side_by_side: &'static [CheckStep],
     /// The past participle for the success message.
     pub(crate) success_word: &'static str,

@@ -1,16 +1,20 @@
 //! Commands that run two at a time, with outputs that do not mix.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{Read as _, Write, pipe};
+use std::io::{ErrorKind, Read, Write, pipe};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{available_parallelism, scope};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
 /// Maximum number of commands at a time.
 const AT_A_TIME: usize = 2;
+
+/// Time without output after which a command's end is looked for.
+const QUIET: Duration = Duration::from_millis(200);
 
 /// What happens to a command, in the order of time.
 enum Event {
@@ -62,33 +66,61 @@ fn run_next_ones(
     sender: &Sender<(usize, Event)>,
 ) {
     let lock = || waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    // The receiver is gone only after an error of the screen.
+    let tell = |place, event| drop(sender.send((place, event)));
     loop {
-        let next = lock().pop_front();
-        let Some((place, command)) = next else { return };
-        // The receiver is gone only after an error of the screen.
-        let tell = |event| drop(sender.send((place, event)));
-        tell(Event::Started);
-        let success = run_one(command, |bytes| tell(Event::Output(bytes)));
+        // Under the lock, so that the receiver learns of the starts in their order.
+        let mut commands = lock();
+        let Some((place, command)) = commands.pop_front() else { return };
+        tell(place, Event::Started);
+        drop(commands);
+        let success = run_one(command, |bytes| tell(place, Event::Output(bytes)));
         if !matches!(success, Ok(true)) {
             lock().clear();
         }
-        tell(Event::Ended(success));
+        tell(place, Event::Ended(success));
     }
 }
 
 /// Runs a command to its end, with both of its outputs in one pipe. Returns true if it succeeded.
-fn run_one(command: &mut Command, mut tell: impl FnMut(Vec<u8>)) -> Result<bool> {
-    let (mut output, writer) = pipe()?;
+fn run_one(command: &mut Command, tell: impl Fn(Vec<u8>)) -> Result<bool> {
+    let (output, writer) = pipe()?;
     let child = command.stdout(writer.try_clone()?).stderr(writer).spawn();
     let name = command.get_program().to_string_lossy().into_owned();
     // Else the command would keep the pipe open after the child's end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = child.with_context(|| format!("`{name}` could not be started"))?;
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || read_pieces(output, &sender));
+    // A process that the child left behind may hold the pipe, so its end is not waited for.
+    let status = loop {
+        match receiver.recv_timeout(QUIET) {
+            Ok(bytes) => tell(bytes),
+            Err(RecvTimeoutError::Disconnected) => break child.wait()?,
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(status) = child.try_wait()? {
+                    break status;
+                }
+            }
+        }
+    };
+    Ok(status.success())
+}
+
+fn read_pieces(mut output: impl Read, sender: &Sender<Vec<u8>>) {
     let mut piece = [0; 8_192];
-    while let Ok(count @ 1..) = output.read(&mut piece) {
-        tell(piece.iter().take(count).copied().collect());
+    loop {
+        match output.read(&mut piece) {
+            Ok(count @ 1..) => {
+                let bytes = piece.iter().take(count).copied().collect();
+                if sender.send(bytes).is_err() {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => return,
+        }
     }
-    Ok(child.wait()?.success())
 }
 
 /// The outputs of the started commands.
@@ -149,6 +181,13 @@ mod tests {
         let second = format!("echo c; cat {to_second}; echo y > {to_first}; echo d");
         let (failed, screen) = run_shells([&first, &second, "echo e"]);
         assert_eq!((failed, screen.as_str()), (vec![], "a\ny\nb\nc\nx\nd\ne\n"));
+    }
+
+    #[test]
+    fn a_process_left_behind_holds_nothing_up() {
+        let (failed, screen) = run_shells(["sleep 600 & echo $!"]);
+        let id = screen.trim();
+        assert!(failed.is_empty() && shell(&format!("kill {id}")).status().unwrap().success());
     }
 
     #[test]
