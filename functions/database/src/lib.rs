@@ -31,7 +31,7 @@ pub fn run_function() -> Result<(), FunctionError> {
 async fn serve() -> Result<(), FunctionError> {
     // The function has neither table nor bucket.
     let passwords = Aws::new(Settings::new("", "")).database_passwords();
-    let database = PostgresDatabase::new(Arc::new(passwords)).with_kept_connection();
+    let database = PostgresDatabase::new(Arc::new(passwords)).with_idle_connection();
     let handler = &RequestHandler::new(database);
     lambda_runtime::run(service_fn(async |event: LambdaEvent<DatabaseEnvelope>| {
         let tenant = event.context.tenant_id.as_deref();

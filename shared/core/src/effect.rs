@@ -228,6 +228,12 @@ impl Effect {
         }
     }
 
+    /// Returns the time of the first repeated call among effects that waits for a provider, Unix milliseconds.
+    #[must_use]
+    pub fn next_retry_ms(effects: &[Self]) -> Option<i64> {
+        effects.iter().filter_map(Self::delayed_until_ms).min()
+    }
+
     /// Returns the earliest start of a call that waits for its provider, Unix milliseconds.
     #[must_use]
     pub fn delayed_until_ms(&self) -> Option<i64> {

@@ -61,7 +61,7 @@ use crate::crash::isolate_suspect;
 use crate::effect::{Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::id::{EntryId, Path};
-use crate::input::{FinishReason, Input, RunSpec};
+use crate::input::{FinishReason, Input, RunSpec, WindowUsage};
 
 /// Maximum handoffs of a run from one invocation to the next. Lambda itself stops a chain after about 16
 /// unless the function allows recursion, so the run counts.
@@ -135,6 +135,14 @@ impl Run {
         let entry = |(id, event)| Entry { id, path: Path::default(), at_ms, event };
         let entries = start.into_iter().chain(first_events).map(entry).collect();
         (run, entries)
+    }
+
+    /// Stores a model's limit from a reply's record, if the provider rejected larger requests.
+    fn learn_limit(&mut self, window: Option<&WindowUsage>) {
+        if let Some(WindowUsage { limit, learned_for: Some(model), .. }) = window {
+            let settings = &mut Arc::make_mut(&mut self.spec).settings;
+            settings.context.learned_limits.insert(model.clone(), *limit);
+        }
     }
 
     /// Processes an input and returns the entries for viewers. Returns `None` if no effect is due for the

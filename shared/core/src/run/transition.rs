@@ -7,8 +7,6 @@ mod follow_up;
 mod people;
 mod review;
 
-use std::sync::Arc;
-
 use super::closing::{Closing, SummaryReply};
 use super::taint::UrlOrigins;
 use super::work::Work;
@@ -23,7 +21,6 @@ use crate::file::ProductFile;
 use crate::id::{CallId, EntryId, EntryName, MessageId};
 use crate::input::{
     AttemptFailed, ChildEnded, FinishReason, Input, ModelChanged, ModelReplied, PartialMessage,
-    WindowUsage,
 };
 use crate::status::RunStatus;
 use crate::tool::{OfferedTool, ToolResult};
@@ -214,11 +211,7 @@ impl<'r> Transition<'r> {
             return Some(());
         }
         run.ledger.charge_call(&replied.reply.usage);
-        if let Some(WindowUsage { limit, learned_for: Some(model), .. }) = &replied.window {
-            // The provider rejected larger requests.
-            let settings = &mut Arc::make_mut(&mut run.spec).settings;
-            settings.context.learned_limits.insert(model.clone(), *limit);
-        }
+        run.learn_limit(replied.window.as_ref());
         if run.compaction.is_open() {
             let event = run.compaction.finish(&replied.reply, &mut run.conversation, &run.urls);
             self.events.extend(event);

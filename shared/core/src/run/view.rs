@@ -179,7 +179,7 @@ impl Run {
     /// Returns the time of the first repeated call that waits for a provider, Unix milliseconds.
     #[must_use]
     pub fn next_retry_ms(&self) -> Option<i64> {
-        self.due().iter().filter_map(Effect::delayed_until_ms).min()
+        Effect::next_retry_ms(&self.due())
     }
 
     fn time_limits(&self) -> TimeLimits {

@@ -58,7 +58,7 @@ impl<P: Ports> DrivenRun<P> {
 
     /// Returns the time of the first repeated call that waits for a provider, Unix milliseconds.
     pub(super) fn next_retry_ms(&self) -> Option<i64> {
-        self.due().iter().filter_map(Effect::delayed_until_ms).min()
+        Effect::next_retry_ms(self.due())
     }
 
     /// Returns the journal as last written.

@@ -8,8 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-/// The bytes of text after which a generation is full.
+/// The bytes after which a generation is full.
 const GENERATION_BYTES: usize = 2 * 1024 * 1024;
+
+/// The bytes of a rendering besides its text: its key, its place in the map, and what the allocator adds.
+const ENTRY_BYTES: usize = 100;
 
 /// The hash of a template and of its values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -65,7 +68,7 @@ impl Generations {
             self.old = mem::take(&mut self.recent);
             self.recent_bytes = 0;
         }
-        self.recent_bytes += text.len();
+        self.recent_bytes += text.len() + ENTRY_BYTES;
         self.recent.insert(key, text);
     }
 }
