@@ -1,5 +1,5 @@
 """Findings in the rows of a query: groups that stand out, are even or have the majority, trends, changes of level, and
-groups that move together.
+groups that change together.
 
 The probability of a finding comes from permutations of the values with a fixed seed, and is corrected by Holm's method
 for all tests of a call. One value for each group leaves nothing to permute: then the largest or smallest one is
@@ -18,8 +18,8 @@ import numpy
 PERMUTATIONS, SEED, MAX_P = 9_999, 2016, 0.01
 # Points of a series, below which nothing is tested and above which the newest count; all points; findings.
 _LEAST_POINTS, _MAX_POINTS, _ALL_POINTS, _MAX_FINDINGS = 6, 400, 2_000, 20
-# Groups, below which nothing is tested; the largest ones, of which two at a time are compared.
-_LEAST_GROUPS, _PAIRED_GROUPS = 5, 5
+# Groups, below which nothing is tested; the largest ones, of which two at a time are compared, and their least points.
+_LEAST_GROUPS, _PAIRED_GROUPS, _LEAST_PAIRED_POINTS = 5, 5, 12
 # Characters of a name.
 _MAX_NAME = 80
 # Permutations at a time: limits the memory.
@@ -234,7 +234,7 @@ def _test_series(sums):
             findings += test_series(_shorten(group), times, numpy.array([series[group][time] for time in times]))
     for one, other in itertools.combinations(groups[:_PAIRED_GROUPS], 2):
         times = _sort_times(series[one].keys() & series[other].keys())[-_MAX_POINTS:]
-        if len(times) >= _LEAST_POINTS:
+        if len(times) >= _LEAST_PAIRED_POINTS:
             pair = [numpy.array([series[group][time] for time in times]) for group in (one, other)]
             findings += test_pair(_shorten(one), _shorten(other), *pair)
     return findings
@@ -282,25 +282,46 @@ def test_series(subject, times, values):
 
 
 def test_pair(subject, other, values, other_values):
-    """Returns the test of two series for a correlation of their distances from their trends: two trends are no
-    relation."""
-    rests = [_leave_trend(values), _leave_trend(other_values)]
-    if any(rest is None for rest in rests):
+    """Returns the test of two series for a correlation of their changes from one point to the next.
+
+    The values of a series depend on the values before, so random series often look alike. Thus the changes must be
+    correlated, and so must the parts of the values that the past does not explain: the larger probability counts.
+    """
+    pair = [_scale(numpy.diff(series)) for series in (values, other_values)]
+    rests = [_leave_past(series) for series in (values, other_values)]
+    if any(series is None for series in pair + rests):
         return []
+    r = float(pair[0] @ pair[1])
+    p = max(_permute_pair(pair), _permute_pair(rests))
+    return [{"kind": "correlation", "subject": subject, "other": other, "p": p, "correlation": r,
+             "points": len(values), "effect": r * r}]
+
+
+def _permute_pair(pair):
+    """Returns the probability that two scaled series have as much correlation in any order."""
     generator = numpy.random.default_rng(SEED)
-    r = float(rests[0] @ rests[1])
+    r = abs(float(pair[0] @ pair[1])) * (1 - 1e-12)
     hits = 1
     for _ in range(PERMUTATIONS // _CHUNK):
-        samples = generator.permuted(numpy.broadcast_to(rests[1], (_CHUNK, len(values))), axis=1)
-        hits += (numpy.abs(samples @ rests[0]) >= abs(r) * (1 - 1e-12)).sum()
-    return [{"kind": "correlation", "subject": subject, "other": other, "p": float(hits) / (PERMUTATIONS + 1),
-             "correlation": r, "points": len(values), "effect": r * r}]
+        samples = generator.permuted(numpy.broadcast_to(pair[1], (_CHUNK, len(pair[1]))), axis=1)
+        hits += (numpy.abs(samples @ pair[0]) >= r).sum()
+    return float(hits) / (PERMUTATIONS + 1)
 
 
-def _leave_trend(values):
-    """Returns the distances from a line with a length of 1, or None if there are none."""
-    steps = numpy.arange(len(values)) - (len(values) - 1) / 2
+def _leave_past(values):
+    """Returns the scaled differences between the values from the third on and their regression on time and on the two
+    values before, or None if there are no differences."""
+    values = _scale(values)
+    if values is None:
+        return None
+    last = values[2:]
+    past = numpy.column_stack([numpy.ones(len(last)), numpy.linspace(-1, 1, len(last)), values[1:-1], values[:-2]])
+    return _scale(last - past @ numpy.linalg.lstsq(past, last, rcond=None)[0], 1.0)
+
+
+def _scale(values, size=None):
+    """Returns the distances from the mean with a length of 1, or None if they are too small beside `size`, or else
+    beside the largest value."""
     rest = values - values.mean()
-    rest = rest - steps * float(steps @ rest / (steps @ steps))
     length = float(numpy.sqrt(rest @ rest))
-    return rest / length if length > 1e-9 * max(1.0, float(numpy.abs(values).max())) else None
+    return rest / length if length > 1e-9 * (size or max(1.0, float(numpy.abs(values).max()))) else None
