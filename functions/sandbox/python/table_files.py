@@ -18,8 +18,6 @@ MAX_TABLES = 20
 # Levels of objects of JSON whose fields become columns.
 _MAX_DEPTH = 3
 _CELL = re.compile(r"([A-Z]+)(\d+)")
-# The beginning of JSON, whatever the name of the file is.
-_JSON = re.compile(r'\s*(\{\s*"|\[\s*\{\s*")')
 _EXCEL_TEXT = re.compile(r'="(.*)"', re.DOTALL)
 
 
@@ -48,8 +46,14 @@ def read_sources(path, name):
         encoding.other or encoding.name not in ("utf-8", "utf-8-sig")) else []
     notes += [{"code": "replaced_characters", "count": encoding.replaced}] if encoding.replaced else []
     text = text.removeprefix("\ufeff")
-    if name.lower().endswith((".json", ".jsonl", ".ndjson")) or _JSON.match(text):
-        return [_read_json(text)], notes
+    is_json = name.lower().endswith((".json", ".jsonl", ".ndjson"))
+    if is_json or text.lstrip()[:1] in ("[", "{"):
+        try:
+            return [_read_json(text)], notes
+        except Unreadable as error:
+            # With another name, the bracket may be that of a cell.
+            if is_json or f"{error}" != "broken":
+                raise
     if text.lstrip()[:1] == "<":
         # A page or a drawing.
         raise Unreadable("no_table")
@@ -137,14 +141,12 @@ def _parse_json(text):
     """Returns the objects of a list, of a list in an object, or of one object a line."""
     try:
         value = _load_json(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         lines = [line for line in text.splitlines() if line.strip()]
         try:
             value = [_load_json(line) for line in lines]
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise Unreadable("broken") from error
-    except RecursionError as error:
-        raise Unreadable("broken") from error
     if isinstance(value, dict):
         lists = [(name, inner) for name, inner in value.items() if _has_records(inner)]
         if len(lists) == 1:

@@ -91,7 +91,8 @@ PROBLEMS = [
     ("a.csv", ",".join(f"c{number}" for number in range(10_000)).encode() + b"\n" + b",".join([b"1"] * 10_000),
      "too_many_columns"),
     ("a.json", json.dumps([dict.fromkeys(map(str, range(1_001)), 1)]).encode(), "too_many_columns"),
-    ("a.json", b"a,b\n1,2\n", "broken"),
+    ("a.json", b"a,b\n1,2\n", "broken"), ("a.csv", b"[[1, 2]]", "no_table"), ("a.csv", b"[1, 2]\n[3, 4]\n", "no_table"),
+    ("a.json", b"[" + b"1" * 5_000 + b"]", "broken"), ("a.json", b"{}\n" + b"[" * 100_000, "broken"),
 ]
 
 
@@ -132,6 +133,12 @@ class ReadTables(unittest.TestCase):
         for name, (text, columns, rows) in JSONS.items():
             with self.subTest(name):
                 self.check(self.read("a.json", text), columns, rows, {})
+
+    def test_json_in_the_first_cell_is_a_text(self):
+        for cell in ('{"id":1}', "[1]", '[{"a":', "{x}"):
+            with self.subTest(cell):
+                found = self.read("a.csv", f"{cell},n\nx,1\ny,2\n")
+                self.check(found, [f"{cell} text", "n integer"], [("x", 1), ("y", 2)], {})
 
     def test_text_is_read_in_its_encoding(self):
         text = "城市,销售额,备注\n北京,1200,老客户\n上海,900,新客户\n"
