@@ -36,6 +36,7 @@ impl Database for SlowDatabase {
     ) -> BoxFuture<'a, Result<DatabaseRows, DatabaseError>> {
         Box::pin(async move {
             if query.text == "probe" {
+                assert_eq!(query.timeout_ms, 1_500);
                 self.probes.fetch_add(1, Ordering::Relaxed);
                 return std::future::pending().await;
             }
