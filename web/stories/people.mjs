@@ -123,6 +123,9 @@ export const PEOPLE = {
     await page.getByText("3 requests wait for you", { exact: true }).waitFor();
     await request(page, "three.md").getByRole("textbox", { name: "File name" }).fill("drei.md");
     await decide(request(page, "two.md"), "Skip");
+    await page.setViewportSize({ width: 1440, height: 560 });
+    const talk = page.locator("[data-talk]");
+    await talk.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await repeatUntil(
       () => page.getByRole("button", { name: "Allow all" }).click({ timeout: 2_000 }),
       conversation(page).getByText("Three are written."),
@@ -132,6 +135,9 @@ export const PEOPLE = {
       await conversation(tab).getByText("Three are written.").waitFor();
       await ended(tab);
     }
+    // The decided cards are small, and the reader at their end still sees the answer.
+    const top = (locator) => locator.evaluate((element) => element.getBoundingClientRect().top);
+    assert.ok((await top(conversation(page).getByText("Three are written."))) > (await top(talk)));
     const session = page.url().split("/s/")[1];
     const { files } = await (await fetch(`${system.url}/sessions/${session}/files`)).json();
     assert.deepEqual(files.map(({ name }) => name).toSorted(), ["drei.md", "four.md", "one.md"]);

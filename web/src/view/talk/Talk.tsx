@@ -18,6 +18,8 @@ const NEAR_END = 60;
 const SLACK = 48;
 /** The space above a question at the top, in pixels. */
 const TOP_SPACE = 20;
+/** The part of the view that shows rows at least, when rows above it got smaller. */
+const SHOWN = 1 / 3;
 const NO_QUESTIONS: readonly number[] = [];
 
 interface TalkProps {
@@ -56,7 +58,7 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
 
   /**
    * Leaves room below the newest question, so that it can be at the top; and below rows that got smaller, such as a
-   * decided card, so that the reader stays where they are.
+   * decided card, so that the reader stays where they are. The last rows stay in view.
    */
   const fit = useCallback((isScrolled: boolean): void => {
     const view = scroller.current;
@@ -70,7 +72,8 @@ export function Talk({ conversation, onOpenLane }: TalkProps): ReactNode {
       rest < held.current.rest &&
       view.scrollTop < held.current.top &&
       view.scrollTop + view.clientHeight >= view.scrollHeight - 1;
-    const top = isScrolled && !isCut ? view.scrollTop : held.current.top;
+    const lowest = begin + Math.max(offset + SLACK, inner.current.offsetHeight - view.clientHeight * SHOWN);
+    const top = Math.min(isScrolled && !isCut ? view.scrollTop : held.current.top, lowest);
     held.current = { top, rest };
     const toStay = top - begin - rest;
     spacer.current.style.setProperty("height", `${Math.max(24, view.clientHeight - below + SLACK, toStay)}px`);
