@@ -222,24 +222,21 @@ impl<F: Files + Send + Sync> QueryTool<F> {
         let mut stored_results = Vec::new();
         for (JudgedResult { result, .. }, number) in results.iter().zip(1..) {
             let product = answer.products.iter().find(|file| file.name.as_str() == result.file);
-            let question = result.question.clone();
-            let sql = result.sql.clone();
-            let Some(product) = product else {
-                stored_results.push(StoredResult { question, sql, rows: None });
-                continue;
-            };
-            let name = FileName::new(labels.file(number));
-            let new = NewFile {
-                name: name.unwrap_or_else(|_| product.name.clone()),
-                description: prompt::truncate_text(&result.question, 300),
-                internal: true,
-                media_type: "text/csv".to_owned(),
-                uploaded: false,
-                writer: context.user.clone(),
-            };
-            let rows = self.files.write_file(&context.session, &new, &product.content).await;
-            let rows = Some(rows.map_err(|_| self.unavailable(context))?);
-            stored_results.push(StoredResult { question, sql, rows });
+            let mut stored = StoredResult::without_rows(result);
+            if let Some(product) = product {
+                let name = FileName::new(labels.file(number));
+                let new = NewFile {
+                    name: name.unwrap_or_else(|_| product.name.clone()),
+                    description: prompt::truncate_text(&result.question, 300),
+                    internal: true,
+                    media_type: "text/csv".to_owned(),
+                    uploaded: false,
+                    writer: context.user.clone(),
+                };
+                let rows = self.files.write_file(&context.session, &new, &product.content).await;
+                stored.rows = Some(rows.map_err(|_| self.unavailable(context))?);
+            }
+            stored_results.push(stored);
         }
         Ok(stored_results)
     }

@@ -8,7 +8,9 @@ use djinn_core::id::FileName;
 use djinn_core::tool::ToolState;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::sandbox::table::{FileTable, QueryColumn, QueryTable, TableNote};
+use djinn_runtime::port::sandbox::table::{
+    FileTable, QueryColumn, QueryTable, SqlResult, TableNote,
+};
 use djinn_runtime::port::tool::ToolContext;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,12 @@ pub(crate) struct StoredResult {
     pub(crate) sql: String,
     /// The rows as CSV, unless they were too large to keep.
     pub(crate) rows: Option<ProductFile>,
+}
+
+impl StoredResult {
+    pub(crate) fn without_rows(result: &SqlResult) -> Self {
+        Self { question: result.question.clone(), sql: result.sql.clone(), rows: None }
+    }
 }
 
 /// A file that was read as tables.
