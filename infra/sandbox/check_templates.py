@@ -27,10 +27,10 @@ def list_faults(file, key, form):
     house.use_theme({key: str(file)})
     # The output of this script is its faults.
     with contextlib.redirect_stdout(sys.stderr):
-        told = render(form, "document", "# Title\n\n## Part\n\n- Text", "", "en", [])
+        document = render(form, "document", "# Title\n\n## Part\n\n- Text", "", "en", [])
     start = f"theme: {key}: "
-    problems = [f"no document can be created with it: {told['problem']}"] if told["problem"] else []
-    return problems + [note.removeprefix(start) for note in told["notes"] if note.startswith(start)]
+    problems = [f"no document can be created with it: {document['problem']}"] if document["problem"] else []
+    return problems + [note.removeprefix(start) for note in document["notes"] if note.startswith(start)]
 
 
 def main(folder):

@@ -37,9 +37,9 @@ mod view;
 mod work;
 mod workflow;
 
-pub use answer_file::answer_file_name;
 use std::sync::Arc;
 
+pub use answer_file::answer_file_name;
 use child_stops::ChildStops;
 use compaction::Compaction;
 use concerns::Concerns;

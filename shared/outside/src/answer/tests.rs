@@ -95,13 +95,13 @@ fn a_file_is_taken_out_of_the_answer() {
         rules.read_answer(200, Some("application/json"), body.as_bytes())
     };
     let done = |file: Option<(Option<&str>, FoundFileContent)>| {
-        let shown = if file.is_some() { json!("chart.png") } else { Value::Null };
+        let image = if file.is_some() { json!("chart.png") } else { Value::Null };
         let file = file.map(|(media_type, content)| FoundFile {
             name: "chart.png".to_owned(),
             media_type: media_type.map(str::to_owned),
             content,
         });
-        let content = AnswerContent::Json(json!({"image": shown, "title": "t"}));
+        let content = AnswerContent::Json(json!({"image": image, "title": "t"}));
         ToolReading::Done { content, file }
     };
     let bytes = |media_type| Some((media_type, FoundFileContent::Bytes(b"png".to_vec())));

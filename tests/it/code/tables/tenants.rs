@@ -68,11 +68,11 @@ async fn users_have_the_tables_of_their_tenant_with_their_own_rows() {
             let words = words_of(*user, table);
             let preview = client.get(&format!("/data/previewData?modelCode={table}")).await;
             let rows = preview.json()["data"]["dataList"].clone();
-            let mut shown: Vec<_> =
+            let mut preview_words: Vec<_> =
                 rows.as_array().into_iter().flatten().map(|row| row["word"].clone()).collect();
-            shown.sort_by_key(Value::to_string);
+            preview_words.sort_by_key(Value::to_string);
             assert_eq!(preview.status, if words.is_some() { 200 } else { 404 }, "{user:?} {table}");
-            assert_eq!(shown, words.clone().unwrap_or_default(), "{user:?} {table}");
+            assert_eq!(preview_words, words.clone().unwrap_or_default(), "{user:?} {table}");
 
             let sql = format!("SELECT word FROM {table} ORDER BY 1");
             let rule = at(&world.model, "").call("run_sql", queries(&sql));
