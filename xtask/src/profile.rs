@@ -1,5 +1,6 @@
 //! `cargo xtask profile`: the largest owners of processor time, of allocated bytes, of the archive, and of the first build.
 
+mod archive;
 mod owners;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::process::{cargo_command, command_output, program_command, run};
 use crate::terminal::print_line;
 use crate::workspace;
-use owners::{Samples, crate_name};
+use owners::Samples;
 
 /// The thread name of the measured agent's process.
 const AGENT: &str = "agent";
@@ -48,7 +49,7 @@ pub(crate) fn run_profile(ProfileArguments { subject }: &ProfileArguments) -> Re
         ProfileSubject::Run => sample_agent(1),
         ProfileSubject::AtOnce => sample_agent(16),
         ProfileSubject::Bytes => count_allocations(),
-        ProfileSubject::Archive => weigh_agent(),
+        ProfileSubject::Archive => archive::weigh_agent(SHOWN),
         ProfileSubject::Build => time_build(),
     }
 }
@@ -96,28 +97,6 @@ fn count_allocations() -> Result<()> {
 fn print_samples(unit: &str, samples: Samples) {
     print_owners(&format!("{unit}, nearest crate"), samples.by_crate);
     print_owners(&format!("{unit}, nearest function of Djinn"), samples.by_function);
-}
-
-/// Prints the sections of the agent's program, and the crates with the largest symbols.
-fn weigh_agent() -> Result<()> {
-    let mut build = cargo_command(&["build", "--release", "--package", "agent"]);
-    run(build.env("CARGO_PROFILE_RELEASE_STRIP", "false"))?;
-    let program = workspace::profile_dir("release").join("agent");
-    let sections = command_output(program_command("size", &["-A", "-d"]).arg(&program))?;
-    let fields = sections.lines().filter_map(|line| {
-        let mut words = line.split_whitespace();
-        Some((words.next()?.to_owned(), words.next()?.parse().ok()?))
-    });
-    print_owners("bytes, section", fields.filter(|(name, _)| name.starts_with('.')).collect());
-    let mut nm = program_command("nm", &["--print-size", "--radix=d", "--demangle"]);
-    let symbols = command_output(nm.arg(&program))?;
-    let sizes = symbols.lines().filter_map(|line| {
-        let mut words = line.splitn(4, ' ');
-        let size = words.nth(1)?.parse().ok()?;
-        Some((crate_name(words.nth(1)?).to_owned(), size))
-    });
-    print_owners("bytes, crate of the symbol", sizes.collect());
-    Ok(())
 }
 
 /// Times a build from nothing of what `cargo dev` needs.
