@@ -472,7 +472,10 @@ class Chat {
     else this.#screen.line(`? ${request.about} ${request.tool ?? ""} ${about}, risk ${request.risk}: ${ways}`);
     for (;;) {
       const words = (await this.#person.next(withdrawal))?.trim();
-      if (words === undefined) return;
+      if (words === undefined) {
+        if (!withdrawal.aborted) this.#screen.line("(the input has ended: respond with another client)");
+        return;
+      }
       /** @type {Record<string, unknown>} */
       const response = { response: words, digest: request.digest };
       try {

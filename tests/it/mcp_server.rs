@@ -184,6 +184,9 @@ async fn model_cannot_approve_a_call_in_any_way_and_a_human_can() {
         assert_eq!(code(&said), "session_busy", "{words}");
         let asked = call(&world, "ask", json!({"question": words, "session": "s1"})).await;
         assert_eq!(code(&asked), "session_busy", "{words}");
+        // A model is told what it can call, and not the word `continue` of people.
+        assert!(text(&asked).contains("`look`") && text(&asked).contains(run), "{asked}");
+        assert!(!text(&asked).contains("continue") && !text(&asked).contains("继续"), "{asked}");
         assert_eq!(asked["_meta"]["djinn/error"]["run"], *run, "{words}");
     }
     assert_eq!(world.client.open_requests(run).await.len(), 1);

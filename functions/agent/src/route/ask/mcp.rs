@@ -27,6 +27,7 @@ use crate::api_error::ApiError;
 use crate::body::AnyJson;
 use crate::identity::{Auth, Caller};
 use crate::mcp_waits::end_wait;
+use crate::mcp_words::describe_busy;
 use crate::mode_choice::list_modes;
 use crate::origin::request_origin;
 use crate::reply::{JsonReply, ReplyResult};
@@ -144,6 +145,11 @@ fn json_response(status: StatusCode, body: &Value) -> Response {
 /// Returns the response of a tool that failed. Its sentence is for the model, which may correct its call.
 fn failed_response<P: Ports>(agent: &Agent<P>, request: &McpRequest, error: &ApiError) -> Response {
     let language = error.language.unwrap_or(agent.settings.run.language);
-    let result = failed_call(&error.body(language));
+    let mut body = error.body(language);
+    if let (ErrorCode::SessionBusy, Some(run)) = (error.failure.code, &error.failure.run) {
+        // The sentence of other protocols names `continue`, which no tool reads.
+        body.message = describe_busy(agent.ports.prompts(), run, language);
+    }
+    let result = failed_call(&body);
     json_response(StatusCode::OK, &request.result_body(result))
 }
