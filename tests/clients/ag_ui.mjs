@@ -179,20 +179,23 @@ export const death = {
     // The client calls a connection that is lost an error, and throws it once more where nobody can catch it.
     const lost = (error) => assert.equal(error.message, "terminated");
     process.on("unhandledRejection", lost);
-    await warnings(async () => {
-      await Promise.all(agents.map(({ agent }) => shown(agent, "Very ")));
-      await system.kill();
-      await Promise.allSettled(asking);
-    });
-    await system.start();
-    await quietly(() => Promise.all(agents.map(({ agent, runId }) => agent.runAgent({ runId }))));
-    for (const { agent, runId } of agents) {
-      assert.deepEqual(textsOf(agent), ["Very deep."]);
-      const fresh = open(url, agent.constructor, { threadId: agent.threadId, initialMessages: agent.messages.slice(0, 1) });
-      await quietly(() => fresh.runAgent({ runId }));
-      assert.deepEqual(stateOf(agent), stateOf(fresh));
+    try {
+      await warnings(async () => {
+        await Promise.all(agents.map(({ agent }) => shown(agent, "Very ")));
+        await system.kill();
+        await Promise.allSettled(asking);
+      });
+      await system.start();
+      await quietly(() => Promise.all(agents.map(({ agent, runId }) => agent.runAgent({ runId }))));
+      for (const { agent, runId } of agents) {
+        assert.deepEqual(textsOf(agent), ["Very deep."]);
+        const fresh = open(url, agent.constructor, { threadId: agent.threadId, initialMessages: agent.messages.slice(0, 1) });
+        await quietly(() => fresh.runAgent({ runId }));
+        assert.deepEqual(stateOf(agent), stateOf(fresh));
+      }
+    } finally {
+      process.off("unhandledRejection", lost);
     }
-    process.off("unhandledRejection", lost);
     gate.open();
   },
 };

@@ -3,34 +3,24 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { createServer, request as httpRequest } from "node:http";
+import { request as httpRequest } from "node:http";
 import { open as openAgent, stateOf, warnings } from "./ag_ui.mjs";
 import { open as openChat } from "./ai_sdk.mjs";
+import { LocalServer } from "../../web/stories/local_server.mjs";
 import { Gate } from "../../web/stories/model.mjs";
 
 /** A server before Djinn, which loses the connection of one stream after a number of frames. */
-class CuttingServer {
+class CuttingServer extends LocalServer {
   /** The frames of the newest stream so far. */
   frames = 0;
   isCut = false;
   #cutAfter = Infinity;
   #reconnect;
-  #server;
+  #djinn;
 
-  static async start(url) {
-    const server = new CuttingServer();
-    server.#server = createServer((request, response) => server.#answer(url, request, response));
-    await new Promise((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
-    return server;
-  }
-
-  get url() {
-    return `http://127.0.0.1:${this.#server.address().port}`;
-  }
-
-  close() {
-    this.#server.closeAllConnections();
-    this.#server.close();
+  constructor(djinn) {
+    super();
+    this.#djinn = djinn;
   }
 
   /** Cuts the next stream that has so many frames. `reconnect` is called at the first frame after the cut. */
@@ -38,8 +28,8 @@ class CuttingServer {
     [this.#cutAfter, this.#reconnect, this.isCut] = [frames, reconnect, false];
   }
 
-  #answer(url, request, response) {
-    const onward = httpRequest(`${url}${request.url}`, { method: request.method, headers: request.headers }, async (answer) => {
+  answer(request, response) {
+    const onward = httpRequest(`${this.#djinn}${request.url}`, { method: request.method, headers: request.headers }, async (answer) => {
       response.writeHead(answer.statusCode, answer.headers);
       this.frames = 0;
       let rest = "";

@@ -79,7 +79,10 @@ async fn a_chat_shows_a_plan_and_saves_its_files_whatever_is_cut() {
         assert_eq!(shown.matches("[s2.1] ends:").count(), 1, "{shown}");
         assert_eq!(shown.matches("All 3 regions are in comparison.md.\n(").count(), 1, "{shown}");
         let report = fs::read_to_string(saved.path().join("comparison.md")).unwrap();
-        assert!(report.contains("| South | 2021 | 962300 | 2024 | 1163900 | 20.9 % |"), "{report}");
+        assert!(
+            report.contains("| South | 2021 | 962,300 | 2024 | 1,163,900 | 20.9 % |"),
+            "{report}"
+        );
         assert_eq!(fs::read_dir(saved.path()).unwrap().count(), 4, "{shown}");
     }
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::keys::{keyed, let_in};
 use crate::world::{
-    Client, Door, Frame, Protocol, QUESTION, Question, SALES, World, script, settled,
+    Client, Door, Frame, Protocol, QUESTION, Question, SALES, SETTLED_WITHIN, World, employees,
+    planner, script, settled, task,
 };
 
 /// Asks before files are written, and waits for ever.
@@ -112,6 +113,38 @@ async fn a_person_sees_what_is_planned_and_changes_it() {
     let records = settled(world.system.ports(), &run).await;
     let hash_of = |line: &Value| json!(records[line["record"].as_u64().unwrap() as usize].hash);
     assert!(lines.iter().all(|line| line["hash"] == hash_of(line) && line["hash"].is_string()));
+}
+
+#[tokio::test]
+async fn list_says_that_an_agent_waits_while_another_works() {
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_PEOPLE__REQUESTS", APPROVAL.to_owned()));
+    })
+    .await;
+    let steps = json!({"command": "create", "title": "Metals", "steps": ["gold", "silver"], "depends_on": [[], []]});
+    planner(&world.model).say("Both.").call("planning", steps);
+    employees(&world.model).reply("{}").always();
+    let file = json!({"command": "upload", "filename": "gold.md", "description": "Gold", "content": "# Gold"});
+    task(&world.model, "gold").call("file_tool", file);
+    let silver = task(&world.model, "silver").reply("Silver is cheap.").delta_chars(6);
+    let gate = silver.gate(1);
+    let mut stream = world.ask(Protocol::Native, &Question::of("What of them?", "s1").deep()).await;
+    stream.until(|frame| frame.event() == "human.requested").await;
+    gate.wait_until_reached().await;
+    // A renewal of the lease notes the request.
+    let noted = async {
+        loop {
+            let runs = world.get("/runs?status=running").await.json();
+            if runs["runs"][0]["has_open_requests"] == json!(true) {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(SETTLED_WITHIN, noted).await.unwrap();
+    world.stop(&stream.run()).await;
+    stream.rest().await;
+    let runs = world.get("/runs").await.json();
+    assert_eq!(runs["runs"][0]["has_open_requests"], json!(false));
 }
 
 #[tokio::test]

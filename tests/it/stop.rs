@@ -9,9 +9,9 @@ use djinn_runtime::port::journal::Journals;
 use djinn_scripted::ScriptedModel;
 use serde_json::json;
 
-use crate::world::{Client, Door, Protocol, Question, Slow, World, planner};
+use crate::world::{Client, Door, Frame, Protocol, Question, Slow, World, planner};
 
-fn ended(frames: &[crate::world::Frame], protocol: Protocol) {
+fn ended(frames: &[Frame], protocol: Protocol) {
     let last = frames.last().unwrap();
     assert!(last.is_final(), "{frames:?}");
     let json = last.json();
@@ -203,6 +203,12 @@ async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_replies() {
     ended(&frames, Protocol::Native);
     let stopped = frames.iter().filter(|frame| frame.event() == "child.ended");
     assert_eq!(stopped.count(), TASKS);
+    // The journals keep the parts, for viewers that come when no piece is left.
+    let kept = frames.iter().filter(|frame| frame.event() == "message.completed").map(Frame::json);
+    let kept = kept.filter(|message| message["text"].as_str().unwrap().starts_with("word "));
+    let paths: BTreeSet<String> =
+        kept.map(|message| message["path"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(paths, speaking);
     assert_eq!(model.requests().len(), 1 + TASKS, "somebody asked again");
 }
 

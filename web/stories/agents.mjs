@@ -36,6 +36,8 @@ export const AGENTS = {
     const { turns } = await (await fetch(`${system.url}/sessions/${session}`)).json();
     const events = await (await fetch(`${system.url}/runs/${turns[0].run}/events`)).text();
     const ends = events.split("\n").filter((line) => line.startsWith("data:") && line.includes('"child.'));
+    const texts = events.split("\n").filter((line) => line.startsWith("data:") && line.includes('"message.completed"'));
+    assert.equal(texts.filter((line) => JSON.parse(line.slice(5)).text?.startsWith("So much of")).length, 50);
     assert.equal(ends.filter((line) => JSON.parse(line.slice(5)).status === "stopped").length, 50);
     assert.equal(model.requests.length, length);
     for (const gate of gates) gate.open();
@@ -79,6 +81,12 @@ export const AGENTS = {
     // On a phone, a file with a wide table keeps its controls in view, and Back leads to the conversation.
     const address = page.url();
     const file = page.getByRole("dialog", { name: "comparison.md" });
+    await conversation(page).getByRole("button", { name: "comparison.md" }).click();
+    const chart = file.getByRole("img", { name: /^Line chart of East, South, North, 4 values: lowest 2021 \(655,100\), highest 2024 \(1,391,200\)/ });
+    await chart.waitFor();
+    await file.getByRole("cell", { name: "1,021,400" }).waitFor();
+    await page.keyboard.press("Escape");
+    await file.waitFor({ state: "detached" });
     for (const leave of [() => page.goBack(), () => page.mouse.click(180, 3)]) {
       await conversation(page).getByRole("button", { name: "comparison.md" }).click();
       await file.getByRole("table").waitFor();

@@ -155,6 +155,27 @@ export const ANSWERS = {
     await products.getByText(/SELECT/).first().waitFor();
   },
 
+  async chart_of_an_answer_takes_the_place_of_its_block({ page, model, system }) {
+    const gate = new Gate();
+    const begin = 'Prices rise.\n\n```chart\n{"type": "bar", "title": "Prices of metals", "unit": "euros",';
+    const end = ' "labels": ["Gold", "Zinc"], "series": [{"name": "Price", "values": [1300, 40]}]}\n```\n\nGold leads.';
+    model.on("Draw the metals", begin, gate, end);
+    await page.goto(system.url);
+    await ask(page, "Draw the metals");
+    await gate.reached;
+    await conversation(page).getByText("A chart is being written…").waitFor();
+    assert.equal(await conversation(page).getByText("Prices of metals").count(), 0);
+    gate.open();
+    for (const show of [() => undefined, () => page.reload()]) {
+      await show();
+      await complete(page);
+      await conversation(page).getByRole("img", { name: /^Bar chart of Price, 2 values: lowest Zinc \(40\), highest Gold \(1,300\)/ }).waitFor();
+      await conversation(page).getByText("Prices of metals euros").waitFor();
+    }
+    await conversation(page).getByText("Values", { exact: true }).click();
+    await conversation(page).getByRole("row", { name: "Gold 1,300" }).waitFor();
+  },
+
   async conversation_of_fifty_questions_opens_with_three_requests({ page, model, system }) {
     const session = "50".repeat(16);
     for (let n = 0; n <= 50; n += 1) {

@@ -1,7 +1,8 @@
 // A server between the browser and `cargo dev`, which answers for one session, whose run it makes up.
 
-import { createServer, request as httpRequest } from "node:http";
+import { request as httpRequest } from "node:http";
 import { pipeline } from "node:stream";
+import { LocalServer } from "./local_server.mjs";
 
 export const SESSION = "5".repeat(32);
 export const RUN = `run_${"7".repeat(32)}`;
@@ -35,31 +36,20 @@ export function longRun() {
 }
 
 /** Answers for the session, and passes everything else on. */
-export class Between {
+export class Between extends LocalServer {
   /** The response of the run's stream: a text, or a function that writes. */
   events = "";
   isOver = false;
   /** The number of requests. */
   requests = 0;
-  #server;
+  #system;
 
-  static async start(system) {
-    const between = new Between();
-    between.#server = createServer((request, response) => between.#answer(system, request, response));
-    await new Promise((resolve) => between.#server.listen(0, "127.0.0.1", resolve));
-    return between;
+  constructor(system) {
+    super();
+    this.#system = system;
   }
 
-  get url() {
-    return `http://127.0.0.1:${this.#server.address().port}`;
-  }
-
-  close() {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-
-  #answer(system, request, response) {
+  answer(request, response) {
     this.requests += 1;
     const { pathname } = new URL(request.url, this.url);
     const json = (body) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
@@ -74,7 +64,7 @@ export class Between {
       if (typeof this.events === "string") return response.end(this.events);
       return this.events(response);
     }
-    const onward = httpRequest(`${system.url}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
+    const onward = httpRequest(`${this.#system.url}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
       if (response.destroyed) return answer.destroy();
       response.writeHead(answer.statusCode, answer.headers);
       // A response that breaks off does so for the browser, too.

@@ -358,13 +358,13 @@ export const CONVERSATIONS = {
     await list.getByRole("searchbox").fill("bEE");
     await list.getByText("Beer", { exact: true }).waitFor();
     await list.getByRole("searchbox").fill("nothing like it");
-    await list.getByText("No title or question contains this text.").waitFor();
-    // Its questions are found too, also an older one, and shown below the title.
+    await list.getByText("No title, question or loaded answer contains this text.").waitFor();
+    // Its questions and answers are found too, also older ones, and shown below the title.
     model.on("And wine", "Oenology.");
     await ask(page, "And wine?");
     await conversation(page).getByText("Oenology.").waitFor();
     await ended(page);
-    for (const [text, question] of [["rare words", "Rare words about beer"], ["AND WINE", "And wine?"]]) {
+    for (const [text, question] of [["rare words", "Rare words about beer"], ["AND WINE", "And wine?"], ["oENO", "Oenology."]]) {
       await list.getByRole("searchbox").fill("");
       await list.getByRole("searchbox").fill(text);
       await list.getByText(question, { exact: true }).waitFor();

@@ -1,14 +1,13 @@
 // A small OpenID provider: signs in one user, who only has to press a button, and signs tokens with ES256.
 
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:http";
+import { LocalServer } from "./local_server.mjs";
 
 const CLIENT = "djinn-page";
 const AUDIENCE = "djinn-story";
 const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-export class Issuer {
+export class Issuer extends LocalServer {
   /** The grants of the requests for tokens, in their order. */
   grants = [];
   /** The life of the next tokens in seconds. */
@@ -21,18 +20,6 @@ export class Issuer {
   #codes = new Map();
   #refreshTokens = new Set();
   #waiting = [];
-  #server = createServer((request, response) => void this.#answer(request, response));
-
-  static async start() {
-    const issuer = new Issuer();
-    issuer.#server.listen(0, "127.0.0.1");
-    await once(issuer.#server, "listening");
-    return issuer;
-  }
-
-  get url() {
-    return `http://127.0.0.1:${this.#server.address().port}`;
-  }
 
   /** The variables of a system that accepts this issuer's tokens. */
   get variables() {
@@ -50,12 +37,7 @@ export class Issuer {
     while (this.grants.length < count) await new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  close() {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-
-  async #answer(request, response) {
+  async answer(request, response) {
     const url = new URL(request.url, this.url);
     const json = (status, body) => {
       response.writeHead(status, { "content-type": "application/json", "access-control-allow-origin": "*" });

@@ -2,35 +2,22 @@
 // holds a reply until the story opens it.
 
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { LocalServer } from "./local_server.mjs";
 
-export class ScriptedModel {
+export class ScriptedModel extends LocalServer {
   #rules = [];
-  #server;
   /** The replies at work. */
   #open = new Set();
   /** The bodies of all requests. */
   requests = [];
 
-  static async start() {
-    const model = new ScriptedModel();
-    model.#server = createServer((request, response) => model.#answer(request, response));
-    await new Promise((resolve) => model.#server.listen(0, "127.0.0.1", resolve));
-    return model;
-  }
-
   get url() {
-    return `http://127.0.0.1:${this.#server.address().port}/v1`;
+    return `${super.url}/v1`;
   }
 
   /** Resolves when no reply is at work any more: each has ended, or its reader has gone. */
   async rest() {
     while (this.#open.size > 0) await Promise.race(this.#open);
-  }
-
-  close() {
-    this.#server.closeAllConnections();
-    this.#server.close();
   }
 
   /**
@@ -41,7 +28,7 @@ export class ScriptedModel {
     this.#rules.push({ text, parts });
   }
 
-  async #answer(request, response) {
+  async answer(request, response) {
     let body = "";
     for await (const piece of request) body += piece;
     const question = JSON.parse(body);

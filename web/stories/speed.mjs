@@ -45,16 +45,29 @@ async function openPage(browser) {
       });
       return new Response(response.body.pipeThrough(seen), { status: response.status, headers: response.headers });
     };
+    // A message that is sent within a frame arrives after its paint.
+    const afterPaint = (action) => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = action;
+      channel.port2.postMessage(null);
+    };
+    let isInFrame = false;
+    const { requestAnimationFrame } = window;
+    window.requestAnimationFrame = (action) =>
+      requestAnimationFrame((now) => {
+        isInFrame = true;
+        afterPaint(() => (isInFrame = false));
+        action(now);
+      });
     addEventListener("DOMContentLoaded", () =>
       new MutationObserver(() => {
         const from = marks.chunkAt;
         if (from === 0) return;
         marks.chunkAt = 0;
-        requestAnimationFrame(() => {
-          const channel = new MessageChannel();
-          channel.port1.onmessage = () => marks.paints.push(performance.now() - from);
-          channel.port2.postMessage(null);
-        });
+        const record = () => marks.paints.push(performance.now() - from);
+        // A change within a frame is painted with it, any other with the next one.
+        if (isInFrame) afterPaint(record);
+        else requestAnimationFrame(() => afterPaint(record));
       }).observe(document.body, { childList: true, subtree: true, characterData: true }),
     );
   });

@@ -22,5 +22,5 @@ test.each([
   pages.push(page);
   page.conversations({ isLoading: false, isSearching, search: "zinc" });
   await page.show(<Rail />);
-  expect(page.text.includes("No title or question contains this text.")).toBe(isSaid);
+  expect(page.text.includes("No title, question or loaded answer contains this text.")).toBe(isSaid);
 });

@@ -107,6 +107,22 @@ test("a table is sorted by a column, in both directions and back", async () => {
   expect(page.element.querySelectorAll("th")[1]?.getAttribute("aria-sort")).toBe("none");
 });
 
+test.each([
+  ["sales", "integer", undefined, [1284000, -1234, "12345678901234567890", null, 12], ["1,284,000", "-1,234", "12,345,678,901,234,567,890", "", "12"]],
+  ["share", "decimal", "measure", ["1234567.890", 0.5], ["1,234,567.890", "0.5"]],
+  ["tiny", "number", undefined, [1e-7, 1e21], ["1e-7", "1e+21"]],
+  ["group", "integer", "dimension", [12345, 67890], ["12345", "67890"]],
+  ["order_id", "integer", undefined, [12345], ["12345"]],
+  ["orderId", "integer", undefined, [12345], ["12345"]],
+  ["订单号", "integer", "measure", [12345], ["12345"]],
+  ["period", "integer", undefined, [2021, 2024], ["2021", "2024"]],
+  ["digits", "text", undefined, ["1284000"], ["1284000"]],
+  ["paid", "integer", undefined, [12345], ["12,345"]],
+])("numbers of %s, %s, %s", async (name, type, role, values, expected) => {
+  const page = await show([result("table", values.map((value) => [value]), { columns: [{ key: name, name, type, ...(role ? { role } : {}) }] as QueryRows["columns"] })]);
+  expect(cells(page)).toEqual(expected);
+});
+
 test("a chart is drawn and named, and hostile cells are text", async () => {
   const hostile = "<img src=x onerror=alert(1)>";
   const page = await show([

@@ -30,6 +30,10 @@ class Device {
   isShared = true;
   /** The conversations whose question is being answered. */
   running: readonly string[] = [];
+  /** The running ones with an open request. */
+  requesting: readonly string[] = [];
+  /** The turns of each conversation, newest first. */
+  turns: readonly object[] = [];
   /** The questions of the server, newest first, of which a page has one. */
   questions: readonly { readonly session: string; readonly title: string }[] = [];
   /** No request reaches the server. */
@@ -133,8 +137,8 @@ class Tab {
     if (path.startsWith("/modes")) return Response.json({ modes: [] });
     if (path.startsWith("/runs?limit")) return this.#questions(new URLSearchParams(path.split("?")[1]).get("cursor"));
     const running = path.includes("status=running") ? this.#device.running : [];
-    if (path.startsWith("/runs")) return Response.json({ runs: running.map((session) => ({ session })) });
-    if (path.startsWith("/sessions/")) return Response.json({ session: "first", title: "first", turns: [], next: null, files: [] });
+    if (path.startsWith("/runs")) return Response.json({ runs: running.map((session) => ({ session, has_open_requests: this.#device.requesting.includes(session) })) });
+    if (path.startsWith("/sessions/")) return Response.json({ session: "first", title: "first", turns: this.#device.turns, next: null, files: [] });
     const session = (name: string, index: number) => ({
       session: name,
       title: name,
@@ -231,6 +235,9 @@ test("a list with shared conversations is read every five minutes, or when an un
   device.running = ["from the phone"];
   await tab.pass(30_000);
   expect([reads(), tab.marks]).toEqual([3, ["from the phone running", "first"]]);
+  device.requesting = ["from the phone"];
+  await tab.pass(30_000);
+  expect([reads(), tab.marks]).toEqual([3, ["from the phone waiting", "first"]]);
   // One that the list does not get, such as a guest's, is looked for once.
   device.running = ["unlisted"];
   for (let look = 0; look < 5; look += 1) await tab.pass(30_000);
@@ -346,8 +353,25 @@ test("the list has what others share, and a search finds titles and the beginnin
     store.actions.search(words);
     await settled();
     expect(found()).toEqual(sessions);
-    expect(store.getState().conversations.items[0]?.foundQuestion).toBe(question);
+    expect(store.getState().conversations.items[0]?.foundText).toBe(question);
   }
+});
+
+test("a search finds the answers that were loaded, and shows the part around the text", async () => {
+  const device = new Device();
+  const answer = `${"Zinc melts early. ".repeat(5)}\n\nGold is heavier than lead. ${"Tin is cheap. ".repeat(5)}`;
+  device.turns = [{ run: "run_1", request: "r1", status: "finished", started_at_ms: 1, question: null, answer, own: true }];
+  const { store } = device.open("anna");
+  await settled();
+  store.actions.search("heavier");
+  await settled();
+  expect(store.getState().conversations.items).toEqual([]);
+  store.actions.open("first");
+  await settled();
+  store.actions.search("HEAVIER than");
+  await settled();
+  const items = store.getState().conversations.items.map(({ session, foundText }) => [session, foundText]);
+  expect(items).toEqual([["first", "… melts early. Zinc melts early. Gold is heavier than lead. Tin is cheap. Tin is cheap. Tin i…"]]);
 });
 
 test("a search says while it reads questions, ends with an empty box, and is repeated after an error", async () => {
@@ -377,7 +401,7 @@ test("a search says while it reads questions, ends with an empty box, and is rep
   device.failing.clear();
   store.actions.search("old");
   await settled();
-  expect([state().error, state().items[0]?.foundQuestion]).toEqual([null, "How old is gold?"]);
+  expect([state().error, state().items[0]?.foundText]).toEqual([null, "How old is gold?"]);
   // No letter reads the questions again after they were read.
   const before = reads();
   store.actions.search("old i");

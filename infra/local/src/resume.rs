@@ -48,7 +48,7 @@ async fn take_over_dead_run(store: &AwsStore, key: &RunKey) -> Result<bool, Stor
     while let Some(run) = tree.pop() {
         tree.extend(running_children(store, &run).await?);
         if let Some(lease) = store.find_meta(&run).await?.and_then(|meta| meta.lease) {
-            store.renew_lease(&run, &lease, 0).await?;
+            store.renew_lease(&run, &lease, 0, false).await?;
         }
     }
     Ok(true)

@@ -145,13 +145,24 @@ impl AwsStore {
         let UserRunItem { run, session, request, title, started_at_ms, .. } = item;
         let mut status = item.status;
         let mut ended_at_ms = item.ended_at_ms;
+        let mut has_open_requests = false;
         if !status.has_ended() {
             let meta = self.find_meta(&RunKey::new(user.tenant.clone(), run.clone())).await?;
             if let Some(meta) = meta {
                 (status, ended_at_ms) = (meta.status, meta.ended_at_ms);
+                has_open_requests = meta.has_open_requests && status == RunStatus::Running;
             }
         }
-        Ok(RunSummary { run, session, request, title, status, started_at_ms, ended_at_ms })
+        Ok(RunSummary {
+            run,
+            session,
+            request,
+            title,
+            status,
+            has_open_requests,
+            started_at_ms,
+            ended_at_ms,
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Leases: updates of a run's metadata.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_core::journal::ChainHead;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::Lease;
@@ -22,7 +23,8 @@ impl Leases for AwsStore {
         let change = ItemChange {
             key: RunItem::key(key),
             expression: "SET #holder = :holder, #until_ms = :until, #epoch = #epoch + :one, \
-                #previous_holder = if_not_exists(#holder, :nobody), #status = :running",
+                #previous_holder = if_not_exists(#holder, :nobody), #status = :running \
+                REMOVE #has_open_requests",
             condition: "#status IN (:queued, :running, :paused) \
                 AND (attribute_not_exists(#holder) OR #until_ms <= :now)",
             values: values([
@@ -53,13 +55,15 @@ impl Leases for AwsStore {
         key: &RunKey,
         lease: &Lease,
         until_ms: i64,
+        has_open_requests: bool,
     ) -> Result<LeaseRenewal, StoreError> {
         let change = ItemChange {
             key: RunItem::key(key),
-            expression: "SET #until_ms = :until",
+            expression: "SET #until_ms = :until, #has_open_requests = :open",
             condition: STILL_OURS,
             values: values([
                 (":until", number(&until_ms)),
+                (":open", AttributeValue::Bool(has_open_requests)),
                 (":holder", text(&lease.holder)),
                 (":epoch", number(&lease.epoch)),
             ]),

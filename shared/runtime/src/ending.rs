@@ -4,18 +4,21 @@
 use djinn_core::conversation::{CompactedContext, Exchange, SessionMemory};
 use djinn_core::effect::{Delivery, Effect};
 use djinn_core::id::{UserId, WriteId};
-use djinn_core::input::Input;
+use djinn_core::input::{Input, PartialMessage};
 use djinn_core::journal::Record;
 use djinn_core::run::Run;
+use djinn_protocol::preview::{OpenText, TextKind};
 
 use crate::pages::read_journal;
 use crate::port::alarm::Alarms;
+use crate::port::checker::ContentOwner;
 use crate::port::clock::{Clock, run_within};
 use crate::port::journal::{AppendResult, Journals, MAX_OUTLINE_QUESTION, RunEnd, RunOutline};
+use crate::port::live::{LIVE_RETENTION, Live, LiveFrom, LiveLog};
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::tool::BoxFuture;
 use crate::port::{RunKey, SessionKey, StoreError};
-use crate::settings::{expiry_s, journal_expiry_s};
+use crate::settings::{expiry_s, journal_expiry_s, to_millis};
 use crate::sleep::MAX_ALARM_WAIT;
 use crate::world::Ports;
 
@@ -140,7 +143,9 @@ async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>,
         if journal.run().status().has_ended() {
             return Ok(Some(journal.run().clone()));
         }
-        let stop = Input::StopRequested { by: journal.run().spec().user.clone(), partial: None };
+        let by = journal.run().spec().user.clone();
+        let stop =
+            Input::StopRequested { by, partial: read_partial(ports, key, journal.run()).await };
         let clock = ports.clock();
         let write = format!("close.{:x}.{:x}", clock.now_ms(), clock.jitter().to_bits());
         let write =
@@ -155,6 +160,38 @@ async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>,
             AppendResult::Conflict => {}
         }
     }
+}
+
+/// Returns the message that a child at work was writing, as far as the live log has its text, unless the content
+/// checks hold the text back.
+async fn read_partial<P: Ports>(ports: &P, key: &RunKey, run: &Run) -> Option<PartialMessage> {
+    let message = run.due().into_iter().find_map(|effect| {
+        if let Effect::CallModel(call) = effect { Some(call.message) } else { None }
+    })?;
+    let kept_since_ms = ports.clock().now_ms().saturating_sub(to_millis(LIVE_RETENTION));
+    let from = LiveFrom::Moment(kept_since_ms.max(run.started_at_ms()));
+    let (log, _) = match ports.store().read_live(&key.root(), &from).await {
+        Ok(log) => log,
+        Err(error) => {
+            tracing::info!(%error, run_id = %key.run, "the text of a stopped agent is not kept");
+            return None;
+        }
+    };
+    let mut open = OpenText::default();
+    for piece in &log {
+        if let Live::Preview(piece) = piece
+            && piece.path == key.path
+            && piece.message == message
+        {
+            open.apply_preview(piece);
+        }
+    }
+    let text = open.text_of(TextKind::Text).to_owned();
+    let partial =
+        Some(PartialMessage { message, text }).filter(|partial| !partial.text.is_empty())?;
+    let spec = run.spec();
+    let session = spec.session_name();
+    ports.content().screen_partial(partial, ContentOwner::of(key, &spec.user, &session)).await
 }
 
 /// Ends a run or child without a record. An alarm that cannot be removed rings once more, and is then removed.

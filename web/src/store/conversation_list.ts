@@ -6,7 +6,7 @@ import type { Routes } from "../wire/routes";
 import type { Shelf } from "./browser";
 import { Pending } from "./pending";
 import type { StateCell } from "./state";
-import type { ConversationList, ConversationSummary } from "./types";
+import type { Conversation, ConversationList, ConversationSummary, Turn } from "./types";
 
 const PAGE = 50;
 /** A search reads at most so many pages of titles. */
@@ -14,6 +14,8 @@ const MAX_SEARCH_PAGES = 20;
 /** It also reads at most so many pages of questions, each with so many. */
 const MAX_QUESTION_PAGES = 10;
 const QUESTION_PAGE = 100;
+/** The characters of an answer around a text that a search found. */
+const AROUND = 40;
 
 export const EMPTY_LIST: ConversationList = {
   user: "",
@@ -46,6 +48,9 @@ export class Conversations {
   /** The beginnings of the reader's questions by conversation, newest first, from the last search. */
   #questions: ReadonlyMap<string, readonly string[]> = new Map();
 
+  /** The questions and answers of the conversations that were opened here. */
+  readonly #opened = new Map<string, readonly Turn[]>();
+
   /** The reading of questions for the text in the box; null before the first reading, and after one that failed. */
   #reading: object | null = null;
 
@@ -70,8 +75,14 @@ export class Conversations {
     this.#marks = new Map();
     this.#unlisted = new Set();
     this.#questions = new Map();
+    this.#opened.clear();
     this.#reading = null;
     this.#cell.set({ conversations: EMPTY_LIST });
+  }
+
+  /** Keeps the answers of an open conversation for searches. */
+  keepAnswers({ session, turns }: Conversation): void {
+    this.#opened.set(session, turns);
   }
 
   /** Reads the newest page and the marks again. */
@@ -109,7 +120,7 @@ export class Conversations {
   async #readMarks(): Promise<ReadonlyMap<string, ConversationSummary["mark"]>> {
     const [running, paused] = await Promise.all([this.#routes.runs("running", 100), this.#routes.runs("paused", 100)]);
     return new Map([
-      ...running.runs.map((run) => [run.session, "running"] as const),
+      ...running.runs.map((run) => [run.session, run.has_open_requests ? "waiting" : "running"] as const),
       ...paused.runs.map((run) => [run.session, "waiting"] as const),
     ]);
   }
@@ -208,7 +219,7 @@ export class Conversations {
     if (shared) this.#shared = [{ ...shared, ...change }, ...this.#shared.filter((item) => !isIt(item))];
     else {
       const known = this.#all.find(isIt);
-      const item = known ?? { session, title, foundQuestion: null, startedAtMs: atMs, owner: null, mark: null };
+      const item = known ?? { session, title, foundText: null, startedAtMs: atMs, owner: null, mark: null };
       this.#all = [{ ...item, ...change }, ...this.#all.filter((item) => !isIt(item))];
     }
     this.#show({});
@@ -241,6 +252,7 @@ export class Conversations {
       throw error;
     });
     this.#all = this.#all.filter((item) => item.session !== session);
+    this.#opened.delete(session);
     this.#show({});
   }
 
@@ -258,7 +270,7 @@ export class Conversations {
         if (!question) return [];
         const { atMs, body } = question;
         const title = (body.question ?? "").slice(0, 100);
-        const item = { session, title, newestQuestion: title, foundQuestion: null, owner: null, mark: "unsent" as const };
+        const item = { session, title, newestQuestion: title, foundText: null, owner: null, mark: "unsent" as const };
         return [[session, { ...item, startedAtMs: atMs, lastActiveAtMs: atMs }]];
       }),
     );
@@ -277,12 +289,21 @@ export class Conversations {
         .flatMap((item) => {
           if (has(item.title)) return [item];
           const questions = [item.newestQuestion, ...(this.#questions.get(item.session) ?? [])];
-          const foundQuestion = questions.find(has);
-          return foundQuestion === undefined ? [] : [{ ...item, foundQuestion }];
+          const answer = (this.#opened.get(item.session) ?? []).find((turn) => has(turn.answer ?? ""))?.answer;
+          const foundText = questions.find(has) ?? (answer ? partAround(answer, wanted) : undefined);
+          return foundText === undefined ? [] : [{ ...item, foundText }];
         });
       return { conversations: { ...next, items, hasMore: this.#cursor !== null } };
     });
   }
+}
+
+/** Returns the part of a text around a word, on one line. */
+function partAround(text: string, word: string): string {
+  const line = text.replaceAll(/\s+/g, " ");
+  const at = Math.max(0, line.toLocaleLowerCase().indexOf(word));
+  const [from, to] = [Math.max(0, at - AROUND), at + word.length + AROUND];
+  return `${from > 0 ? "…" : ""}${line.slice(from, to)}${to < line.length ? "…" : ""}`;
 }
 
 function summaryOf(body: {
@@ -296,7 +317,7 @@ function summaryOf(body: {
     session: body.session,
     title: body.title,
     newestQuestion: body.newest_question,
-    foundQuestion: null,
+    foundText: null,
     owner: null,
     startedAtMs: body.started_at_ms,
     lastActiveAtMs: body.last_active_at_ms,

@@ -12,8 +12,8 @@ export interface ConversationSummary {
   readonly title: string;
   /** The beginning of the newest question; may be empty. */
   readonly newestQuestion: string;
-  /** The question that a search found, unless it found the title. */
-  readonly foundQuestion: string | null;
+  /** The question, or the part of an answer, that a search found, unless it found the title. */
+  readonly foundText: string | null;
   /** The user who shares the conversation with the reader; null for the reader's own. */
   readonly owner: string | null;
   readonly startedAtMs: number;

@@ -213,6 +213,7 @@ class PageStore implements Store {
       shelf: this.#shelf,
       routes: this.#routes,
       show: (conversation) => {
+        if (conversation.state === "ready") this.#list.keepAnswers(conversation.value);
         if (this.#open === open || this.#open === null) this.#cell.set({ conversation });
       },
       clock: () => this.#browser.now() + this.#cell.get().clockOffsetMs,

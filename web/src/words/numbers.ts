@@ -48,6 +48,12 @@ export function formatBytes(bytes: number): string {
 export const formatCount = (count: number, language: PageLanguage): string =>
   new Intl.NumberFormat(locale(language)).format(count);
 
+/** Separates the thousands of a number that is written in digits; all its digits stay. */
+export const separateThousands = (text: string, language: PageLanguage): string =>
+  /^-?\d{4,100}(\.\d+)?$/.test(text)
+    ? text.replace(/\d+/, (digits) => new Intl.NumberFormat(locale(language)).format(BigInt(digits)))
+    : text;
+
 /** A number on an axis: `1.2K`, `30M`. */
 export const formatShort = (value: number, language: PageLanguage): string =>
   new Intl.NumberFormat(locale(language), { notation: "compact", maximumFractionDigits: 2 }).format(value);

@@ -44,6 +44,9 @@ pub(crate) struct RunItem {
     /// The holder of an unreleased lease before the present holder's take-over; empty if released.
     #[serde(default)]
     pub(crate) previous_holder: String,
+    /// True if users had open requests at the last renewal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) has_open_requests: bool,
     pub(crate) started_at_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended_at_ms: Option<i64>,
@@ -106,6 +109,7 @@ impl RunItem {
             request: self.request,
             body_hash: self.body_hash,
             lease,
+            has_open_requests: self.has_open_requests,
             started_at_ms: self.started_at_ms,
             ended_at_ms: self.ended_at_ms,
             end_shown: self.end_shown,
@@ -139,6 +143,7 @@ mod tests {
             until_ms: Some(20),
             epoch: 3,
             previous_holder: String::new(),
+            has_open_requests: false,
             started_at_ms: 1,
             ended_at_ms: None,
             end_shown: false,
@@ -157,6 +162,7 @@ mod tests {
             epoch in any::<u64>(),
             previous_holder in "[a-z]{0,5}",
             end_shown in any::<bool>(),
+            has_open_requests in any::<bool>(),
             times in any::<(i64, Option<i64>, i64)>(),
             status in proptest::sample::select(vec!["queued", "paused", "failed", "stopped"]),
             is_shared in any::<bool>(),
@@ -165,7 +171,7 @@ mod tests {
         ) {
             let run = RunItem {
                 status: RunStatus::parse(status).unwrap(),
-                holder, until_ms: until, epoch, previous_holder, end_shown, outline, records,
+                holder, until_ms: until, epoch, previous_holder, end_shown, outline, records, has_open_requests,
                 hash: records.map(|_| RecordHash::default()),
                 started_at_ms: times.0, ended_at_ms: times.1, expires: times.2,
                 shared: is_shared.then(sample::shared_session),

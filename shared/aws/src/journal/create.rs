@@ -224,6 +224,7 @@ impl Creation<'_> {
             until_ms: lease.map(|lease| lease.until_ms),
             epoch: lease.map_or(0, |lease| lease.epoch),
             previous_holder: String::new(),
+            has_open_requests: false,
             started_at_ms: self.record.at_ms,
             ended_at_ms: None,
             end_shown: false,

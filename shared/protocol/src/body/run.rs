@@ -208,6 +208,8 @@ pub struct RunSummaryBody {
     pub title: String,
     /// The status of the run.
     pub status: RunStatus,
+    /// True if requests wait for users, also while other parts of the run work; up to 5 s late.
+    pub has_open_requests: bool,
     /// The start time, Unix milliseconds.
     pub started_at_ms: i64,
     /// The end time, Unix milliseconds; null while the run is at work.

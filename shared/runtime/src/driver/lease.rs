@@ -22,6 +22,7 @@ pub(super) struct HeldLease {
     lease: Lease,
     has_lapsed: bool,
     renew_at_ms: i64,
+    has_open_requests: bool,
 }
 
 /// The result of a renewal for the driver.
@@ -35,7 +36,8 @@ pub(super) enum RenewalResult {
 impl HeldLease {
     /// Wraps a lease taken just now. `has_lapsed`: true if the earlier holder died.
     pub(super) fn new<P: Ports>(lease: Lease, has_lapsed: bool, run: &DrivenRun<P>) -> Self {
-        Self { lease, has_lapsed, renew_at_ms: run.after_ms(run.settings().renew_every) }
+        let renew_at_ms = run.after_ms(run.settings().renew_every);
+        Self { lease, has_lapsed, renew_at_ms, has_open_requests: false }
     }
 
     pub(super) fn lease(&self) -> &Lease {
@@ -60,6 +62,7 @@ impl HeldLease {
     ) {
         if !run.has_ended() && self.renew_at_ms <= now_ms {
             self.renew_at_ms = i64::MAX;
+            self.has_open_requests = run.state().pending_requests().next().is_some();
             background.spawn_background(self.renew(run.ports(), run.key()));
         }
     }
@@ -73,10 +76,12 @@ impl HeldLease {
         let ports = ports.clone();
         let key = key.clone();
         let lease = self.lease.clone();
+        let has_open_requests = self.has_open_requests;
         async move {
             let now_ms = ports.clock().now_ms();
             let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
-            let renewal = ports.store().renew_lease(&key, &lease, until_ms).await;
+            let renewal =
+                ports.store().renew_lease(&key, &lease, until_ms, has_open_requests).await;
             DriverEvent::LeaseRenewed { epoch: lease.epoch, renewed: renewal }
         }
     }

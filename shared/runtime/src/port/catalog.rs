@@ -92,6 +92,8 @@ pub struct RunSummary {
     pub title: String,
     /// The status of the run when the list was read.
     pub status: RunStatus,
+    /// True if the run works, and users had open requests when its lease was renewed last.
+    pub has_open_requests: bool,
     /// The start of the run, in Unix milliseconds.
     pub started_at_ms: i64,
     /// The end of the run, in Unix milliseconds.

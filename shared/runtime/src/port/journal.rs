@@ -75,6 +75,8 @@ pub struct RunMeta {
     pub body_hash: String,
     /// The lease unless released; may have lapsed.
     pub lease: Option<Lease>,
+    /// True if users had open requests when the lease was renewed last.
+    pub has_open_requests: bool,
     /// The start of the run, in Unix milliseconds.
     pub started_at_ms: i64,
     /// The end of the run, in Unix milliseconds.

@@ -32,8 +32,8 @@ pub enum LeaseRenewal {
 
 /// The store of leases. Needs `dynamodb:UpdateItem` on the table.
 pub trait Leases {
-    /// Takes the lease of an existing run unless another holder's lease is unexpired. Increments the epoch
-    /// and sets the status `running`. A holder with an unexpired lease receives the same lease again.
+    /// Takes the lease of an existing run unless another holder's lease is unexpired. Increments the epoch,
+    /// sets the status `running`, and notes that no request is open. A holder with an unexpired lease receives the same lease again.
     fn take_lease(
         &self,
         key: &RunKey,
@@ -43,11 +43,13 @@ pub trait Leases {
     ) -> impl Future<Output = Result<LeaseAcquisition, StoreError>> + Send;
 
     /// Extends a lease, expired or not, if the holder and epoch are the same and the lease is not released.
+    /// Also notes whether users have open requests.
     fn renew_lease(
         &self,
         key: &RunKey,
         lease: &Lease,
         until_ms: i64,
+        has_open_requests: bool,
     ) -> impl Future<Output = Result<LeaseRenewal, StoreError>> + Send;
 
     /// Releases a lease and sets the run's status: `running`, or `paused` if the run waits for users. Also

@@ -21,7 +21,7 @@ plt.gca().yaxis.set_major_formatter("{x:,.0f}")
 plt.xticks(table.index)
 plt.savefig("CHART", dpi=150, bbox_inches="tight")
 plt.close()
-print(table.to_string())
+print(table.map("{:,.0f}".format).to_string())
 "#;
 
 /// Responds to the agent that draws a chart.

@@ -4,11 +4,18 @@ mod document;
 mod plan;
 mod web;
 
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
 use super::growth::{GrowthTable, RegionGrowth};
 use super::sheet::{Sheet, SheetError};
 
 /// The maximum number of lines listed by number; above, only the first is listed.
 const LISTED_LINES: usize = 5;
+
+/// The maximum number of regions in a chart.
+const CHART_LINES: usize = 6;
 
 /// The language of the demo model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,17 +193,40 @@ impl DemoLanguage {
 
     /// Returns the report in Markdown.
     pub(super) fn report_text(self, file: &str, growth: &GrowthTable, sheet: &Sheet) -> String {
-        let title = match self {
-            English => "# Growth of sales by region",
-            Chinese => "# 各地区销售增长",
-        };
+        let title = self.report_title();
+        let chart = self.chart_block(file, growth, sheet).unwrap_or_default();
         let header = format!("| {} |", self.table_headers().join(" | "));
         let rows = growth.regions.iter().map(|region| self.table_row(region));
         let rows = rows.collect::<Vec<_>>().join("\n");
         let notes = self.join_sentences(&self.basis_sentences(file, growth, sheet));
         let fastest = self.fastest_sentence(growth);
         let rule = "| --- | ---: | ---: | ---: | ---: | ---: |";
-        format!("{title}\n\n{fastest}\n\n{header}\n{rule}\n{rows}\n\n{notes}\n")
+        format!("# {title}\n\n{fastest}\n\n{chart}{header}\n{rule}\n{rows}\n\n{notes}\n")
+    }
+
+    fn report_title(self) -> &'static str {
+        match self {
+            English => "Growth of sales by region",
+            Chinese => "各地区销售增长",
+        }
+    }
+
+    /// Returns the sales over the years as a fenced block `chart`; `None` for a single year.
+    fn chart_block(self, file: &str, growth: &GrowthTable, sheet: &Sheet) -> Option<String> {
+        let years: BTreeSet<i64> = sheet.rows.iter().map(|row| row.year).collect();
+        let series = growth.regions.iter().take(CHART_LINES).map(|region| {
+            let sales = |year: &i64| {
+                let mut rows = sheet.rows.iter();
+                let row = rows.find(|row| row.region == region.name && row.year == *year)?;
+                let digits = row.sales_text.replace([',', ' ', '_'], "");
+                Some(digits.parse().map_or_else(|_| json!(row.sales), Value::Number))
+            };
+            json!({"name": region.name, "values": years.iter().map(sales).collect::<Vec<_>>()})
+        });
+        let labels: Vec<String> = years.iter().map(i64::to_string).collect();
+        let chart = json!({"type": "line", "title": self.chart_title(), "labels": labels,
+            "series": series.collect::<Vec<_>>(), "source": file});
+        (years.len() > 1).then(|| format!("```chart\n{chart}\n```\n\n"))
     }
 
     fn table_row(self, region: &RegionGrowth) -> String {

@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) region: String,
     pub(super) year: i64,
     pub(super) sales: f64,
-    /// The sales as written in the file.
+    /// The sales as written in the file, with thousands separators.
     pub(super) sales_text: String,
 }
 
@@ -72,9 +72,27 @@ impl Row {
             region: (!region.is_empty()).then(|| region.to_owned())?,
             year: year.parse().ok()?,
             sales: parse_number(sales)?,
-            sales_text: sales.to_owned(),
+            sales_text: separate_thousands(sales),
         })
     }
+}
+
+/// Adds commas to a number without separators.
+fn separate_thousands(number: &str) -> String {
+    let digits = number.trim_start_matches('-');
+    let length = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let is_plain =
+        digits.get(length..).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    if !is_plain {
+        return number.to_owned();
+    }
+    let sign = number.len() - digits.len();
+    let comma =
+        |at: usize| at > sign && at < sign + length && (sign + length - at).is_multiple_of(3);
+    number
+        .char_indices()
+        .flat_map(|(at, c)| comma(at).then_some(',').into_iter().chain([c]))
+        .collect()
 }
 
 /// Parses a number, with or without thousands separators. Another comma may be a decimal one, and is an
@@ -147,6 +165,19 @@ mod tests {
         assert_eq!(parse_number("1,2345"), None);
         assert_eq!(parse_number("EUR 5"), None);
         assert_eq!(parse_number("NaN"), None);
+    }
+
+    #[test]
+    fn thousands_are_separated_for_readers() {
+        for (written, shown) in [
+            ("1284000", "1,284,000"),
+            ("-12345.6789", "-12,345.6789"),
+            ("999", "999"),
+            ("1 200", "1 200"),
+            ("1e6", "1e6"),
+        ] {
+            assert_eq!(separate_thousands(written), shown);
+        }
     }
 
     #[test]

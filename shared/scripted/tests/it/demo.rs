@@ -34,11 +34,19 @@ async fn it_reads_computes_writes_and_answers() {
         assert_eq!(agent.lines, lines, "{kind}");
         let report = "# Growth of sales by region\n\n\
             East grew fastest, by 55.9 % from 2021 to 2024.\n\n\
+            ```chart\n\
+            {\"type\":\"line\",\"title\":\"Sales by region and year\",\
+            \"labels\":[\"2021\",\"2022\",\"2023\",\"2024\"],\"series\":[\
+            {\"name\":\"East\",\"values\":[655100,742600,889300,1021400]},\
+            {\"name\":\"South\",\"values\":[962300,1015400,1098700,1163900]},\
+            {\"name\":\"North\",\"values\":[1284000,1317500,1342800,1391200]}],\
+            \"source\":\"sales.csv\"}\n\
+            ```\n\n\
             | Region | First year | Sales | Last year | Sales | Growth |\n\
             | --- | ---: | ---: | ---: | ---: | ---: |\n\
-            | East | 2021 | 655100 | 2024 | 1021400 | 55.9 % |\n\
-            | South | 2021 | 962300 | 2024 | 1163900 | 20.9 % |\n\
-            | North | 2021 | 1284000 | 2024 | 1391200 | 8.3 % |\n\n\
+            | East | 2021 | 655,100 | 2024 | 1,021,400 | 55.9 % |\n\
+            | South | 2021 | 962,300 | 2024 | 1,163,900 | 20.9 % |\n\
+            | North | 2021 | 1,284,000 | 2024 | 1,391,200 | 8.3 % |\n\n\
             Growth is from each region's first to its last year in sales.csv.\n";
         assert_eq!(agent.files["growth.md"], report, "{kind}");
         server.assert_done();
@@ -113,7 +121,7 @@ async fn a_long_file_is_read_part_by_part() {
         assert!(summary.contains("East grew fastest, by 55.9 %"), "{part}: {summary}");
         let reads = agent.lines.iter().filter(|line| line.starts_with("gets")).count();
         assert_eq!(reads, SALES.chars().count().div_ceil(part));
-        assert!(agent.files["growth.md"].contains("| South | 2021 | 962300 | 2024 | 1163900 |"));
+        assert!(agent.files["growth.md"].contains("| South | 2021 | 962,300 | 2024 | 1,163,900 |"));
         server.assert_done();
     }
 }

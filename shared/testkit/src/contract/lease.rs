@@ -22,7 +22,7 @@ pub async fn a_lease_is_held_until_it_lapses(store: &impl Store) -> Checked {
     assert_eq!(meta.lease, Some(lease_of("b", 3_000, 2)));
     // The former holder can neither renew the lease nor take it back.
     let old = lease_of("a", 1_000, 1);
-    assert_eq!(store.renew_lease(&run.key, &old, 9_000).await?, LeaseRenewal::Lost);
+    assert_eq!(store.renew_lease(&run.key, &old, 9_000, false).await?, LeaseRenewal::Lost);
     assert_eq!(store.take_lease(&run.key, "a", 2_500, 9_000).await?, LeaseAcquisition::Unavailable);
     Ok(())
 }
@@ -141,18 +141,26 @@ pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Sto
     let ours = lease_of("a", 1_000, 1);
     store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
     let success = LeaseRenewal::Renewed;
-    assert_eq!(store.renew_lease(&run.key, &ours, 2_000).await?, success);
+    assert_eq!(store.renew_lease(&run.key, &ours, 2_000, false).await?, success);
     assert_eq!(store.take_lease(&run.key, "b", 1_500, 9_000).await?, LeaseAcquisition::Unavailable);
     // The lease lapsed at 2 000, and was not taken.
-    assert_eq!(store.renew_lease(&run.key, &ours, 5_000).await?, success);
+    assert_eq!(store.renew_lease(&run.key, &ours, 5_000, false).await?, success);
     for stranger in [lease_of("b", 5_000, 1), lease_of("a", 5_000, 2), lease_of("a", 5_000, 0)] {
-        assert_eq!(store.renew_lease(&run.key, &stranger, 9_000).await?, LeaseRenewal::Lost);
+        assert_eq!(store.renew_lease(&run.key, &stranger, 9_000, false).await?, LeaseRenewal::Lost);
         store.release_lease(&run.key, &stranger, RunStatus::Running, None).await?;
     }
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!(meta.lease, Some(lease_of("a", 5_000, 1)));
+    for has_open_requests in [false, true] {
+        store.renew_lease(&run.key, &ours, 5_000, has_open_requests).await?;
+        let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
+        assert_eq!(meta.has_open_requests, has_open_requests);
+    }
     store.release_lease(&run.key, &ours, RunStatus::Running, None).await?;
-    assert_eq!(store.renew_lease(&run.key, &ours, 9_000).await?, LeaseRenewal::Lost);
+    assert_eq!(store.renew_lease(&run.key, &ours, 9_000, false).await?, LeaseRenewal::Lost);
+    store.take_lease(&run.key, "b", 9_000, 10_000).await?;
+    let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
+    assert!(!meta.has_open_requests);
     Ok(())
 }
 
@@ -161,7 +169,7 @@ pub async fn an_ended_run_is_not_driven(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let ours = lease_of("a", 1_000, 1);
     assert_eq!(store.take_lease(&run.key, "a", 0, 1_000).await?, LeaseAcquisition::Unavailable);
-    assert_eq!(store.renew_lease(&run.key, &ours, 1_000).await?, LeaseRenewal::Lost);
+    assert_eq!(store.renew_lease(&run.key, &ours, 1_000, false).await?, LeaseRenewal::Lost);
     store.release_lease(&run.key, &ours, RunStatus::Running, None).await?;
     assert_eq!(store.find_meta(&run.key).await?, None);
 
@@ -171,7 +179,7 @@ pub async fn an_ended_run_is_not_driven(store: &impl Store) -> Checked {
         store.take_lease(&run.key, "b", 9_000, 10_000).await?,
         LeaseAcquisition::Unavailable
     );
-    assert_eq!(store.renew_lease(&run.key, &ours, 10_000).await?, LeaseRenewal::Lost);
+    assert_eq!(store.renew_lease(&run.key, &ours, 10_000, false).await?, LeaseRenewal::Lost);
     store.release_lease(&run.key, &ours, RunStatus::Running, None).await?;
     let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Finished, None));

@@ -125,6 +125,7 @@ impl State {
             request: spec.request.clone(),
             title,
             status: RunStatus::Queued,
+            has_open_requests: false,
             started_at_ms: now_ms,
             ended_at_ms: None,
         };
@@ -150,9 +151,10 @@ impl State {
             .filter(|(place, _)| after.is_none_or(|after| *place < after));
         let runs = behind.map(|(_, run)| {
             let meta = self.meta(&RunKey::new(user.tenant.clone(), run.run.clone()));
-            let (status, ended_at_ms) =
-                meta.map_or((run.status, None), |meta| (meta.status, meta.ended_at_ms));
-            RunSummary { status, ended_at_ms, ..run.clone() }
+            let Some(meta) = meta else { return run.clone() };
+            let has_open_requests = meta.has_open_requests && meta.status == RunStatus::Running;
+            let ended_at_ms = meta.ended_at_ms;
+            RunSummary { status: meta.status, has_open_requests, ended_at_ms, ..run.clone() }
         });
         let runs = runs.filter(|run| statuses.is_empty() || statuses.contains(&run.status));
         page_of(runs.collect(), limit, |run| RunPosition {

@@ -143,9 +143,10 @@ impl Leases for MemoryStore {
         key: &RunKey,
         lease: &Lease,
         until_ms: i64,
+        has_open_requests: bool,
     ) -> Result<LeaseRenewal, StoreError> {
         self.perform(OpKind::RenewLease, Some(key), None, |state| {
-            Ok(state.renew_lease(key, lease, until_ms))
+            Ok(state.renew_lease(key, lease, until_ms, has_open_requests))
         })
         .await
     }

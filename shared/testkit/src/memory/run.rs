@@ -225,6 +225,7 @@ impl State {
         entry.epoch += 1;
         entry.lapsed = entry.meta.lease.is_some();
         entry.meta.status = RunStatus::Running;
+        entry.meta.has_open_requests = false;
         let lease = Lease { holder: holder.to_owned(), until_ms, epoch: entry.epoch };
         entry.meta.lease = Some(lease.clone());
         LeaseAcquisition::Acquired { lease, lapsed: entry.lapsed }
@@ -235,6 +236,7 @@ impl State {
         key: &RunKey,
         lease: &Lease,
         until_ms: i64,
+        has_open_requests: bool,
     ) -> LeaseRenewal {
         let Some(entry) = self.meta_mut(key) else {
             return LeaseRenewal::Lost;
@@ -242,6 +244,7 @@ impl State {
         match entry.meta.lease.as_mut().filter(|current| is_same(current, lease)) {
             Some(current) => {
                 current.until_ms = until_ms;
+                entry.meta.has_open_requests = has_open_requests;
                 LeaseRenewal::Renewed
             }
             None => LeaseRenewal::Lost,
@@ -308,6 +311,7 @@ fn new_meta(spec: &RunSpec, new: &NewRun) -> RunMeta {
     let lease = new.lease.clone();
     RunMeta {
         mode: spec.settings.mode.clone(),
+        has_open_requests: false,
         started_at_ms: new.record.at_ms,
         ended_at_ms: None,
         end_shown: false,

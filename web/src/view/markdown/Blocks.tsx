@@ -1,6 +1,7 @@
 import { createElement, memo, type ReactNode, useMemo, useState } from "react";
 import { formatBytes } from "../../words/numbers";
 import { useWords } from "../../words";
+import { ChartBlock } from "../rows/ChartBlock";
 import { Code } from "./Code";
 import { DEEPEST, Inline } from "./Inline";
 import { type Block, lexBlock, type MarkdownReader, type MarkdownToken } from "./lex";
@@ -100,6 +101,7 @@ function BlockToken({
     case "text":
       return token.tokens ? <Inline tokens={inside(token.tokens)} depth={depth + 1} /> : token.text;
     case "code":
+      if (token.lang === "chart") return <ChartBlock text={token.text} isDone={isDone} />;
       return <Code text={token.text} language={token.lang ?? ""} isDone={isDone} />;
     case "blockquote":
       return (

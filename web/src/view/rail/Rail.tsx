@@ -160,7 +160,7 @@ const Item = memo(function Item({ item, isCurrent, onShare, onRename, onRemove, 
             {words.rail.by} <bdi>{item.owner}</bdi>
           </span>
         )}
-        {item.foundQuestion === null ? null : <bdi className={styles.detail}>{item.foundQuestion}</bdi>}
+        {item.foundText === null ? null : <bdi className={styles.detail}>{item.foundText}</bdi>}
       </a>
       {item.owner === null ? <ItemMenu item={item} onShare={onShare} onRename={onRename} onRemove={onRemove} /> : null}
     </div>

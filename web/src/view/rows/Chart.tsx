@@ -1,7 +1,7 @@
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { type PageLanguage, useLanguage, useWords } from "../../words";
 import { formatCount, formatShort } from "../../words/numbers";
-import { type ChartData, extremesOf, slicesOf, ticksOf } from "./chart";
+import { type ChartData, extremesOf, slicesOf, type Span, spansOf, ticksOf } from "./chart";
 import styles from "./rows.module.css";
 
 const HEIGHT = 220;
@@ -50,7 +50,7 @@ export function Chart({ data }: { data: ChartData }): ReactNode {
   return (
     <figure className={styles.chart}>
       <div ref={place} role="img" aria-label={summary} data-chart={data.kind}>
-        {data.kind === "line" ? <Lines {...shape} /> : data.kind === "bar" ? <Bars {...shape} /> : <Pie {...shape} />}
+        {data.kind === "bar" ? <Bars {...shape} /> : data.kind === "pie" ? <Pie {...shape} /> : <Lines {...shape} />}
       </div>
       {data.series.length > 1 ? (
         <figcaption className={styles.legend} aria-hidden="true">
@@ -75,18 +75,22 @@ interface ShapeProps {
   readonly language: PageLanguage;
 }
 
-const valuesOf = (data: ChartData): readonly number[] =>
-  data.series.flatMap((series) => series.values.filter((value) => value !== null));
+type Spans = readonly (Span | null)[];
 
+const endsOf = (spans: readonly Spans[]): readonly number[] =>
+  spans.flatMap((series) => series.flatMap((span) => (span ? [span.end] : [])));
+
+/** Lines, areas, or single points. */
 function Lines({ data, width, language }: ShapeProps): ReactNode {
-  const values = valuesOf(data);
+  const spans = spansOf(data);
+  const values = endsOf(spans);
   const ticks = ticksOf(Math.min(...values), Math.max(...values));
   const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];
   const inner = { width: width - ROOM.left - ROOM.right, height: HEIGHT - ROOM.top - ROOM.bottom };
   const x = (index: number): number => ROOM.left + (data.places[index] ?? 0) * inner.width;
   const y = (value: number): number => ROOM.top + inner.height * (1 - (value - low) / (high - low));
-  const widest = Math.max(...data.labels.map(widthOf)) + 14;
-  const step = Math.max(1, Math.ceil(data.labels.length / Math.max(1, Math.floor(inner.width / widest))));
+  const isScatter = data.kind === "scatter";
+  const marks = marksOf(data, inner.width);
   return (
     <svg width={width} height={HEIGHT} aria-hidden="true">
       {ticks.map((tick) => (
@@ -97,27 +101,24 @@ function Lines({ data, width, language }: ShapeProps): ReactNode {
           </text>
         </g>
       ))}
-      {data.labels.map((label, index) =>
-        index % step === 0 ? (
-          <text
-            key={index}
-            x={x(index)}
-            y={HEIGHT - 8}
-            textAnchor={x(index) < widest / 2 ? "start" : x(index) + widest / 2 > width ? "end" : "middle"}
-            className={styles.tick}
-          >
-            {label}
+      {marks.map(({ place, text, width: room }) => {
+        const at = ROOM.left + place * inner.width;
+        const side = at < room / 2 ? "start" : at + room / 2 > width ? "end" : "middle";
+        return (
+          <text key={place} x={at} y={HEIGHT - 8} textAnchor={side} className={styles.tick}>
+            {text}
           </text>
-        ) : null,
-      )}
-      {data.series.map((series, nth) => (
+        );
+      })}
+      {spans.map((series, nth) => (
         <g key={nth}>
-          <path d={pathOf(series.values, x, y)} className={styles[`line${nth}`]} />
-          {data.labels.length <= 60
-            ? series.values.map((value, index) =>
-                value === null ? null : (
-                  <circle key={index} cx={x(index)} cy={y(value)} r="3" className={styles[`fill${nth}`]} data-point="">
-                    <title>{`${data.labels[index]}: ${formatCount(value, language)}`}</title>
+          {data.kind === "area" ? <path d={areaOf(series, x, y)} className={styles[`area${nth}`]} /> : null}
+          {isScatter ? null : <path d={pathOf(series, x, y)} className={styles[`line${nth}`]} />}
+          {isScatter || data.labels.length <= 60
+            ? series.map((span, index) =>
+                span === null ? null : (
+                  <circle key={index} cx={x(index)} cy={y(span.end)} r="3" className={styles[`fill${nth}`]} data-point="">
+                    <title>{`${data.labels[index]}: ${formatCount(span.value, language)}`}</title>
                   </circle>
                 ),
               )
@@ -128,31 +129,58 @@ function Lines({ data, width, language }: ShapeProps): ReactNode {
   );
 }
 
-/** The path through all points; a gap begins a new line. */
-function pathOf(values: readonly (number | null)[], x: (index: number) => number, y: (value: number) => number): string {
-  let isOpen = false;
-  return values
-    .map((value, index) => {
-      if (value === null) {
-        isOpen = false;
-        return "";
-      }
-      const mark = isOpen ? "L" : "M";
-      isOpen = true;
-      return `${mark}${x(index).toFixed(1)},${y(value).toFixed(1)}`;
-    })
-    .join("");
+interface AxisMark {
+  readonly place: number;
+  readonly text: string;
+  readonly width: number;
 }
 
+/** Returns the labels below a line that have room; below points, the lowest and the highest with the axis's name. */
+function marksOf({ kind, labels, places, xName }: ChartData, width: number): readonly AxisMark[] {
+  const widest = Math.max(...labels.map(widthOf)) + 14;
+  const marks = labels.map((text, index) => ({ place: places[index] ?? 0, text, width: widest }));
+  if (kind === "scatter") {
+    const [first, ...others] = marks.toSorted((one, other) => one.place - other.place);
+    const last = others.at(-1);
+    const name = { place: 0.5, text: shorten(xName, width / 2), width: 0 };
+    return first && last && last.place > first.place ? [first, name, last] : [name];
+  }
+  const step = Math.max(1, Math.ceil(labels.length / Math.max(1, Math.floor(width / widest))));
+  return marks.filter((_, index) => index % step === 0);
+}
+
+type Axis = (value: number) => number;
+
+/** The path through all ends; a gap begins a new line. */
+const pathOf = (spans: Spans, x: Axis, y: Axis): string =>
+  spans
+    .map((span, index) =>
+      span === null ? "" : `${spans[index - 1] ? "L" : "M"}${x(index).toFixed(1)},${y(span.end).toFixed(1)}`,
+    )
+    .join("");
+
+/** The outline between begins and ends, one part for each pair of neighbours. */
+const areaOf = (spans: Spans, x: Axis, y: Axis): string =>
+  spans
+    .map((span, index) => {
+      const before = spans[index - 1];
+      if (!span || !before) return "";
+      const [left, right] = [x(index - 1).toFixed(1), x(index).toFixed(1)];
+      return `M${left},${y(before.begin).toFixed(1)}L${left},${y(before.end).toFixed(1)}L${right},${y(span.end).toFixed(1)}L${right},${y(span.begin).toFixed(1)}Z`;
+    })
+    .join("");
+
+/** Bars for each label: beside each other, or stacked with their sum. */
 function Bars({ data, width, language }: ShapeProps): ReactNode {
-  const values = valuesOf(data);
-  const texts = values.map((value) => formatCount(value, language));
+  const spans = spansOf(data);
+  const values = endsOf(spans);
+  const text = (value: number): string => formatCount(value, language);
   const room = Math.min(width * 0.34, Math.max(...data.labels.map(widthOf)) + 10);
-  const end = Math.max(...texts.map(widthOf)) + 10;
+  const end = Math.max(...values.map((value) => widthOf(text(value)))) + 10;
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
   const scale = Math.max(20, width - room - end * (low < 0 ? 2 : 1)) / (high - low || 1);
   const zero = room + (low < 0 ? end : 0) - low * scale;
-  const group = data.series.length * BAR + 4;
+  const group = (data.isStacked ? 1 : data.series.length) * BAR + 4;
   return (
     <svg width={width} height={data.labels.length * group} aria-hidden="true">
       {data.labels.map((label, index) => (
@@ -161,22 +189,34 @@ function Bars({ data, width, language }: ShapeProps): ReactNode {
             {shorten(label, room - 8)}
             <title>{label}</title>
           </text>
-          {data.series.map((series, nth) => {
-            const value = series.values[index] ?? null;
-            if (value === null) return null;
-            const top = index * group + nth * BAR + 3;
-            const length = Math.max(1, Math.abs(value) * scale);
+          {spans.map((series, nth) => {
+            const span = series[index] ?? null;
+            if (span === null) return null;
+            const top = index * group + (data.isStacked ? 0 : nth) * BAR + 3;
+            const [from, to] = span.value < 0 ? [span.end, span.begin] : [span.begin, span.end];
+            const isLast = !data.isStacked || isOutermost(spans, nth, index);
             return (
               <g key={nth} data-bar="">
-                <rect x={value < 0 ? zero - length : zero} y={top} width={length} height={BAR - 6} rx="2" className={styles[`fill${nth}`]} />
-                <text
-                  x={value < 0 ? zero - length - 6 : zero + length + 6}
-                  y={top + 12}
-                  textAnchor={value < 0 ? "end" : "start"}
-                  className={styles.tick}
+                <rect
+                  x={zero + from * scale}
+                  y={top}
+                  width={Math.max(1, (to - from) * scale)}
+                  height={BAR - 6}
+                  rx={data.isStacked ? 0 : 2}
+                  className={styles[`fill${nth}`]}
                 >
-                  {formatCount(value, language)}
-                </text>
+                  <title>{`${data.series[nth]?.name}: ${text(span.value)}`}</title>
+                </rect>
+                {isLast ? (
+                  <text
+                    x={zero + span.end * scale + (span.value < 0 ? -6 : 6)}
+                    y={top + 12}
+                    textAnchor={span.value < 0 ? "end" : "start"}
+                    className={styles.tick}
+                  >
+                    {text(span.end)}
+                  </text>
+                ) : null}
               </g>
             );
           })}
@@ -186,6 +226,12 @@ function Bars({ data, width, language }: ShapeProps): ReactNode {
     </svg>
   );
 }
+
+/** Returns true if no later value of a label continues the stack on the same side. */
+const isOutermost = (spans: readonly Spans[], nth: number, index: number): boolean => {
+  const isBelow = (span: Span | null | undefined): boolean => (span?.value ?? 0) < 0;
+  return !spans.slice(nth + 1).some((series) => series[index] && isBelow(series[index]) === isBelow(spans[nth]?.[index]));
+};
 
 function Pie({ data, width, language }: ShapeProps): ReactNode {
   const slices = slicesOf(data.series[0]?.values ?? []);

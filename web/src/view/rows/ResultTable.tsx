@@ -1,10 +1,11 @@
 import { type ReactNode, useMemo, useRef, useState } from "react";
 import type { QueryRows } from "../../store/types";
 import { useLanguage, useWords } from "../../words";
-import { formatCount } from "../../words/numbers";
+import { formatCount, separateThousands } from "../../words/numbers";
 import markdown from "../markdown/markdown.module.css";
 import { TableTools } from "../markdown/TableTools";
 import { cellText, compareCells } from "./chart";
+import { isNumeric, isQuantity } from "./column_kinds";
 import styles from "./rows.module.css";
 
 /** The rows that are shown at first. */
@@ -12,7 +13,6 @@ const FIRST_ROWS = 20;
 const MAX_COLUMNS = 100;
 /** The part of a cell that is shown, in UTF-16 units. */
 const MAX_CELL = 400;
-const NUMBERS: readonly string[] = ["integer", "decimal", "number"];
 
 interface Order {
   readonly column: number;
@@ -20,7 +20,7 @@ interface Order {
 }
 
 /** The rows of a result, in the order of the query or of a column that the reader chose. */
-export function ResultTable({ result }: { result: QueryRows }): ReactNode {
+export function ResultTable({ result }: { result: Pick<QueryRows, "columns" | "rows"> }): ReactNode {
   const words = useWords();
   const language = useLanguage();
   const table = useRef<HTMLTableElement>(null);
@@ -37,8 +37,15 @@ export function ResultTable({ result }: { result: QueryRows }): ReactNode {
     result.columns.map((column) => column.name),
     ...rows.map((row) => row.map(cellText)),
   ];
-  const side = (at: number): string | undefined =>
-    NUMBERS.includes(columns[at]?.type ?? "") ? markdown.right : undefined;
+  const quantities = useMemo(
+    () => result.columns.map((column, at) => isQuantity(column, result.rows.map((row) => row[at]))),
+    [result],
+  );
+  const side = (at: number): string | undefined => (isNumeric(columns[at]) ? markdown.right : undefined);
+  const shownCell = (value: unknown, at: number): string => {
+    const text = cellText(value);
+    return quantities[at] ? separateThousands(text, language) : text.slice(0, MAX_CELL);
+  };
   return (
     <div className={`${markdown.text} ${markdown.table}`}>
       <div className={markdown.tableScroll} role="region" aria-label={words.rows.label} tabIndex={0}>
@@ -60,7 +67,7 @@ export function ResultTable({ result }: { result: QueryRows }): ReactNode {
               <tr key={at}>
                 {columns.map((column, index) => (
                   <td key={column.key} className={side(index)}>
-                    {cellText(row[index]).slice(0, MAX_CELL)}
+                    {shownCell(row[index], index)}
                   </td>
                 ))}
               </tr>

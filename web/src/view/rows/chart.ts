@@ -2,7 +2,7 @@
 
 import type { QueryRows } from "../../store/types";
 
-export type ChartKind = "line" | "bar" | "pie";
+export type ChartKind = "line" | "area" | "bar" | "pie" | "scatter";
 
 export interface Series {
   readonly name: string;
@@ -12,17 +12,20 @@ export interface Series {
 
 export interface ChartData {
   readonly kind: ChartKind;
+  /** The name of the horizontal axis; empty if the labels speak for themselves. */
   readonly xName: string;
   readonly labels: readonly string[];
   /** The places of the labels on the axis of a line, from 0 to 1. */
   readonly places: readonly number[];
   readonly series: readonly Series[];
+  /** The values of a label add up. */
+  readonly isStacked: boolean;
   /** The chart has only the first rows. */
   readonly isCut: boolean;
 }
 
-const MAX_SERIES = 4;
-const MAX_LABELS: Readonly<Record<ChartKind, number>> = { line: 1_000, bar: 40, pie: 12 };
+export const MAX_SERIES = 6;
+export const MAX_LABELS: Readonly<Record<ChartKind, number>> = { line: 1_000, area: 1_000, bar: 40, pie: 12, scatter: 1_000 };
 
 export const cellText = (value: unknown): string =>
   value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
@@ -63,7 +66,7 @@ export function chartOf(result: Pick<QueryRows, "chart" | "columns" | "rows">): 
   const labels = rows.map((row) => cellText(row[dimension]) || "–");
   const xName = result.columns[dimension]?.name ?? "";
   const isCut = rows.length < sorted.length || measures.length > MAX_SERIES;
-  return { kind, xName, labels, places: placesOf(labels), series: drawn, isCut };
+  return { kind, xName, labels, places: placesOf(labels), series: drawn, isStacked: false, isCut };
 }
 
 /** Returns true if one measure can be parts of a whole. */
@@ -73,10 +76,11 @@ function isWhole(rows: readonly (readonly unknown[])[], measures: readonly numbe
 }
 
 /** Spreads dates and numbers by their distances, and other labels evenly. */
-function placesOf(labels: readonly string[]): readonly number[] {
+export function placesOf(labels: readonly string[]): readonly number[] {
   const values = labels.map((label) => (/^\d{4}-\d\d(-\d\d)?/.test(label) ? Date.parse(label) : (numberOf(label) ?? Number.NaN)));
   const [first = 0, last = 0] = [values[0], values.at(-1)];
-  if (last > first && values.every(Number.isFinite)) return values.map((value) => (value - first) / (last - first));
+  const isAscending = values.every((value, index) => index === 0 || value >= (values[index - 1] ?? 0));
+  if (last > first && isAscending && values.every(Number.isFinite)) return values.map((value) => (value - first) / (last - first));
   return labels.map((_, index) => (labels.length > 1 ? index / (labels.length - 1) : 0));
 }
 
@@ -102,6 +106,28 @@ export function slicesOf(values: readonly (number | null)[]): readonly { from: n
     before += value;
     return { from, to: before / sum, value };
   });
+}
+
+/** The place of a value on its axis. */
+export interface Span {
+  readonly value: number;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Returns the place of each value: from zero, or from the end of the values below it with the same sign. */
+export function spansOf({ series, labels, isStacked }: ChartData): readonly (readonly (Span | null)[])[] {
+  const ends = { up: labels.map(() => 0), down: labels.map(() => 0) };
+  return series.map(({ values }) =>
+    values.map((value, index) => {
+      if (value === null) return null;
+      const side = value < 0 ? ends.down : ends.up;
+      const begin = isStacked ? (side[index] ?? 0) : 0;
+      const end = begin + value;
+      side[index] = end;
+      return { value, begin, end };
+    }),
+  );
 }
 
 /** Returns the lowest and the highest value with its label. */

@@ -5,6 +5,7 @@ use djinn_core::entry::RunResult;
 use djinn_core::id::{RunId, SessionName};
 use djinn_core::input::FinishReason;
 use djinn_core::language::Language;
+use djinn_core::status::RunStatus;
 use djinn_protocol::body::{
     AmountBody, BudgetBody, ChildBody, EndBody, ExpiredWord, FailureBody, JournalBody, RunBody,
     RunState, RunSummaryBody, UsageBody,
@@ -97,14 +98,14 @@ fn budget_body(budget: &Budget, spent: &Spending, wall_ms: u64) -> BudgetBody {
 
 /// Returns a run's description in a list.
 pub(super) fn run_summary_body(run: &RunSummary) -> RunSummaryBody {
-    let RunSummary { run, session, request, title, status, started_at_ms, ended_at_ms } = run;
     RunSummaryBody {
-        run: run.to_string(),
-        session: session.to_string(),
-        request: request.to_string(),
-        title: title.clone(),
-        status: *status,
-        started_at_ms: *started_at_ms,
-        ended_at_ms: *ended_at_ms,
+        run: run.run.to_string(),
+        session: run.session.to_string(),
+        request: run.request.to_string(),
+        title: run.title.clone(),
+        status: run.status,
+        has_open_requests: run.has_open_requests || run.status == RunStatus::Paused,
+        started_at_ms: run.started_at_ms,
+        ended_at_ms: run.ended_at_ms,
     }
 }

@@ -117,7 +117,7 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     let taken = again!(store.take_lease(&run, "b", 2_000, 3_000));
     let ours = Lease { holder: "b".into(), until_ms: 3_000, epoch: 2 };
     assert_eq!(taken, LeaseAcquisition::Acquired { lease: ours.clone(), lapsed: true });
-    let renewed = again!(store.renew_lease(&run, &ours, 4_000));
+    let renewed = again!(store.renew_lease(&run, &ours, 4_000, false));
     assert_eq!(renewed, LeaseRenewal::Renewed);
     again!(store.mark_watched(&run, 7_000));
     again!(store.release_lease(&run, &ours, RunStatus::Running, None));

@@ -44,7 +44,7 @@ async fn every_operation_makes_the_fewest_requests_it_can() {
     store.read_from(&run, 3).await.unwrap();
     assert_eq!(made(&aws), "1 Query");
 
-    store.renew_lease(&run, &lease(), 2_000).await.unwrap();
+    store.renew_lease(&run, &lease(), 2_000, false).await.unwrap();
     store.release_lease(&run, &lease(), RunStatus::Running, None).await.unwrap();
     store.take_lease(&run, "b", 2_000, 3_000).await.unwrap();
     store.mark_watched(&run, 4_000).await.unwrap();

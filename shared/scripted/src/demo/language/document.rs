@@ -9,7 +9,7 @@ use crate::demo::sheet::Sheet;
 const STYLE: &str = "body{font-family:system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;\
     color:#1d2939;line-height:1.5}table{border-collapse:collapse;width:100%}td,th{padding:.4rem .6rem;\
     border-bottom:1px solid #d0d5dd;text-align:right}td:first-child,th:first-child{text-align:left}\
-    img{max-width:100%}figcaption{color:#475467}";
+    img{max-width:100%}";
 
 impl DemoLanguage {
     /// Returns the step of a plan for a part.
@@ -82,7 +82,7 @@ impl DemoLanguage {
         sheet: &Sheet,
         chart: Option<&str>,
     ) -> String {
-        let title = self.chart_title();
+        let title = self.report_title();
         let headers: String =
             self.table_headers().iter().map(|header| format!("<th>{header}</th>")).collect();
         let rows = growth.regions.iter().map(|region| {
@@ -91,8 +91,8 @@ impl DemoLanguage {
         });
         let rows: String = rows.collect();
         let figure = chart.map_or_else(String::new, |chart| {
-            let chart = escape_html(chart);
-            format!("<figure><img src=\"{chart}\" alt=\"{title}\"><figcaption>{title}</figcaption></figure>\n")
+            let alt = self.chart_title();
+            format!("<figure><img src=\"{}\" alt=\"{alt}\"></figure>\n", escape_html(chart))
         });
         let fastest = escape_html(&self.fastest_sentence(growth));
         let notes = escape_html(&self.join_sentences(&self.basis_sentences(file, growth, sheet)));
@@ -111,17 +111,19 @@ impl DemoLanguage {
         sheet: &Sheet,
         chart: Option<&str>,
     ) -> String {
-        let title = self.chart_title();
+        let title = self.report_title();
         let fastest = self.fastest_sentence(growth);
+        let table_title = self.file_description();
         let chart = chart.map_or_else(String::new, |chart| {
-            format!("## {title}\n\n![{title}]({})\n\n", chart.replace(' ', "%20"))
+            let alt = self.chart_title();
+            format!("![{alt}]({})\n\n## {table_title}\n\n", chart.replace(' ', "%20"))
         });
         let headers = self.table_headers().join(" | ");
         let rows: String =
             growth.regions.iter().map(|region| self.table_row(region) + "\n").collect();
         let notes = self.join_sentences(&self.basis_sentences(file, growth, sheet));
         format!(
-            "# {title}\n\n{fastest}\n\n{chart}## {fastest}\n\n| {headers} |\n| --- | ---: | ---: | ---: | ---: | ---: |\n\
+            "# {title}\n\n## {fastest}\n\n{chart}| {headers} |\n| --- | ---: | ---: | ---: | ---: | ---: |\n\
              {rows}\nNotes: {notes}\n"
         )
     }
