@@ -25,6 +25,7 @@ mod item;
 mod journal;
 mod key;
 mod lease;
+mod limited_http;
 mod live;
 mod mailbox;
 mod object;
