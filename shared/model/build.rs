@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
 
-use tiktoken_rs::{CoreBPE, Rank, cl100k_base, o200k_base};
+use tiktoken_rs::{CoreBPE, O200K_BASE_PAT_STR, Rank, cl100k_base, o200k_base};
 
 #[allow(clippy::print_stdout, reason = "it is how a build script speaks to cargo")]
 #[allow(clippy::disallowed_methods, reason = "cargo says in the environment where to write")]
@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = Path::new(&out);
     std::fs::write(out.join("cl100k.pairs"), table(&cl100k_base()?)?)?;
     std::fs::write(out.join("o200k.pairs"), table(&o200k_base()?)?)?;
+    std::fs::write(out.join("o200k.words"), O200K_BASE_PAT_STR)?;
     Ok(())
 }
 

@@ -7,8 +7,7 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
-use table::{CL100K, O200K};
-use tiktoken_rs::CoreBPE;
+use table::{CL100K, O200K, TokenTable};
 
 /// Bytes counted at once. A run without breaks costs the square of its length, so long texts are counted in
 /// pieces, with at most one extra token a piece.
@@ -99,7 +98,7 @@ impl CountCache {
 }
 
 fn count_tokens(encoding: Encoding, text: &str) -> u64 {
-    let table: Option<&CoreBPE> = match encoding {
+    let table: Option<&TokenTable> = match encoding {
         Encoding::Older => CL100K.as_ref(),
         Encoding::Newer => O200K.as_ref(),
     };
@@ -109,7 +108,7 @@ fn count_tokens(encoding: Encoding, text: &str) -> u64 {
         let (piece, behind) =
             rest.split_at_checked(rest.floor_char_boundary(PIECE_LEN)).unwrap_or((rest, ""));
         // Tokens never exceed bytes.
-        tokens += table.map_or(piece.len(), |table| table.count_ordinary(piece)) as u64;
+        tokens += table.map_or(piece.len(), |table| table.count(piece)) as u64;
         rest = behind;
     }
     tokens
