@@ -95,11 +95,12 @@ impl<P: Ports> Driver<P> {
     }
 
     async fn run_to_end(mut self, earlier_records: Vec<Record>, is_new: bool) -> DriveEnd {
-        let end = match self.start_driving(earlier_records, is_new).await {
+        // Boxed here and below, because a driver needs no space for its beginning and its end while it waits.
+        let end = match Box::pin(self.start_driving(earlier_records, is_new)).await {
             Err(end) => end,
             Ok(()) => loop {
                 if self.run.has_ended() && self.viewers.client().is_some() {
-                    return self.close_in_time().await;
+                    return Box::pin(self.close_in_time()).await;
                 }
                 if let Err(end) = self.run_iteration().await {
                     break end;
@@ -151,7 +152,7 @@ impl<P: Ports> Driver<P> {
             let inputs = self.wait_for_inputs().await?;
             self.record_inputs(inputs).await
         } else {
-            self.wind_down().await
+            Box::pin(self.wind_down()).await
         }
     }
 
