@@ -4,7 +4,8 @@ groups that change together.
 The probability of a finding comes from permutations of the values with a fixed seed, and is corrected by Holm's method
 for all tests of a call. One value for each group leaves nothing to permute: then the largest or smallest one is
 compared with the gaps between the others, as in samples of an exponential distribution, and the shares of all with
-shares at random.
+shares at random. A majority is tested by signs, and groups that change together by random signs and by Fisher's
+transformation: both allow for values that depend on the values before.
 """
 
 import csv
@@ -173,14 +174,27 @@ def test_evenness(values):
 
 def test_majority(subject, table):
     """Returns the sign test of the largest group for more than half of all at most times. Two groups may have half
-    each, so the probability counts twice."""
+    each, so the probability counts twice. Shares that depend on the shares before count as fewer times."""
     sums = table.sum(axis=0)
     shares = table[0, sums > 0] / sums[sums > 0]
     count, hits = len(shares), int((shares > 0.5).sum())
-    p = 2 * sum(math.comb(count, number) for number in range(hits, count + 1)) / 2 ** count
+    independent = _count_independent(shares)
+    least = math.floor(hits * independent / count)
+    p = 2 * sum(math.comb(independent, number) for number in range(least, independent + 1)) / 2 ** independent
     share = float(table[0].sum() / sums.sum())
     return {"kind": "majority", "subject": subject, "p": min(1.0, p), "share": 100 * share, "times": hits,
             "points": count, "effect": share}
+
+
+def _count_independent(values):
+    """Returns the number of independent values in a series whose values depend on the one before. The correlation of
+    neighbours is corrected for its bias in short series, by Kendall's formula."""
+    scaled, count = _scale(values), len(values)
+    if scaled is None:
+        return count
+    r = float(scaled[1:] @ scaled[:-1])
+    r = min(1.0, max(0.0, r + (1 + 3 * r) / count))
+    return max(1, round(count * (1 - r) / (1 + r)))
 
 
 def _permute_groups(table):
@@ -284,38 +298,59 @@ def test_series(subject, times, values):
 def test_pair(subject, other, values, other_values):
     """Returns the test of two series for a correlation of their changes from one point to the next.
 
-    The values of a series depend on the values before, so random series often look alike. Thus the changes must be
-    correlated, and so must the parts of the values that the past does not explain: the larger probability counts.
+    Random series often look alike: their values depend on the values before, or both grow along a curve. Thus the
+    changes must be correlated, and so must the parts of the changes of changes that the past does not explain, both also
+    of the logarithms of positive values. The largest probability counts.
     """
-    pair = [_scale(numpy.diff(series)) for series in (values, other_values)]
-    rests = [_leave_past(series) for series in (values, other_values)]
-    if any(series is None for series in pair + rests):
+    samples = [(values, other_values)]
+    if min(values.min(), other_values.min()) > 0:
+        samples.append((numpy.log(values), numpy.log(other_values)))
+    pairs = [[rest(series) for series in pair] for pair in samples for rest in (_scale_changes, _leave_past)]
+    if any(series is None for pair in pairs for series in pair):
         return []
-    r = float(pair[0] @ pair[1])
-    p = max(_permute_pair(pair), _permute_pair(rests))
+    r = float(pairs[0][0] @ pairs[0][1])
+    p = max(test_correlation(*pair) for pair in pairs)
+    if p <= MAX_P:
+        p = max(p, *(flip_signs(*pair) for pair in pairs))
     return [{"kind": "correlation", "subject": subject, "other": other, "p": p, "correlation": r,
              "points": len(values), "effect": r * r}]
 
 
-def _permute_pair(pair):
-    """Returns the probability that two scaled series have as much correlation in any order."""
+def flip_signs(one, other):
+    """Returns the probability that the products of two scaled series have as large a sum with random signs: a few large
+    products are no correlation."""
     generator = numpy.random.default_rng(SEED)
-    r = abs(float(pair[0] @ pair[1])) * (1 - 1e-12)
+    products = one * other
+    least = abs(float(products.sum())) * (1 - 1e-12)
     hits = 1
     for _ in range(PERMUTATIONS // _CHUNK):
-        samples = generator.permuted(numpy.broadcast_to(pair[1], (_CHUNK, len(pair[1]))), axis=1)
-        hits += (numpy.abs(samples @ pair[0]) >= r).sum()
+        signs = 1.0 - 2 * generator.integers(2, size=(_CHUNK, len(products)))
+        hits += (numpy.abs(signs @ products) >= least).sum()
     return float(hits) / (PERMUTATIONS + 1)
 
 
+def test_correlation(one, other):
+    """Returns the probability of the correlation of two scaled series by Fisher's transformation, with Bartlett's number
+    of independent points."""
+    autocorrelations = [numpy.correlate(series, series, "full")[len(series):] for series in (one, other)]
+    points = len(one) / max(1.0, 1 + 2 * float(autocorrelations[0] @ autocorrelations[1]))
+    r = min(abs(float(one @ other)), 1 - 1e-9)
+    return math.erfc(math.atanh(r) * math.sqrt(max(0.0, points - 3) / 2))
+
+
+def _scale_changes(values):
+    return _scale(numpy.diff(values))
+
+
 def _leave_past(values):
-    """Returns the scaled differences between the values from the third on and their regression on time and on the two
-    values before, or None if there are no differences."""
+    """Returns the scaled differences between the changes of changes from the third on and their regression on the two
+    before, or None if there are no differences."""
     values = _scale(values)
     if values is None:
         return None
-    last = values[2:]
-    past = numpy.column_stack([numpy.ones(len(last)), numpy.linspace(-1, 1, len(last)), values[1:-1], values[:-2]])
+    changes = numpy.diff(values, 2)
+    last = changes[2:]
+    past = numpy.column_stack([numpy.ones(len(last)), changes[1:-1], changes[:-2]])
     return _scale(last - past @ numpy.linalg.lstsq(past, last, rcond=None)[0], 1.0)
 
 

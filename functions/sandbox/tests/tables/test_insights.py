@@ -1,6 +1,7 @@
 """Findings: known series, noise, and columns that cannot be tested."""
 
 import importlib.util
+import itertools
 import math
 import random
 import statistics
@@ -148,6 +149,63 @@ class InsightTest(unittest.TestCase):
                 found += pair["p"] <= 0.01
             self.assertLessEqual(found, 1, part)
 
+    def test_growth_along_the_same_kind_of_curve_is_no_correlation(self):
+        numpy = insights.numpy
+
+        def make_curve(generator, kind, count):
+            steps = numpy.arange(count)
+            if kind == "exponential":
+                curve = numpy.exp(generator.uniform(1, 5) * steps / count)
+                return 100 * curve / curve[-1]
+            middle, width = count * generator.uniform(0.3, 0.7), count * generator.uniform(0.04, 0.17)
+            return 100 / (1 + numpy.exp((middle - steps) / width))
+
+        def count_found(kind, is_common, noise, is_share, count):
+            found = 0
+            for seed in range(50):
+                generator = numpy.random.default_rng(seed)
+                curves = [make_curve(generator, kind, count) for _ in range(2)]
+                if is_common:
+                    curves[1] = curves[0]
+                pair = [curve + generator.normal(size=count) * (curve if is_share else 100) * noise for curve in curves]
+                found += any(test["p"] <= 0.01 for test in insights.test_pair("a", "b", *pair))
+            return found
+
+        for kind, is_common in itertools.product(("exponential", "s"), (False, True)):
+            cases = itertools.product((0.01, 0.1), (False, True), (24, 60))
+            found = [count_found(kind, is_common, *case) for case in cases]
+            self.assertLessEqual(sum(found), 0.01 * 50 * len(found), (kind, is_common))
+
+    def test_correlated_changes_are_found_whatever_the_series_follow(self):
+        numpy = insights.numpy
+        steps = numpy.arange(36)
+        courses = {"level": 0 * steps, "line": 3.0 * steps, "growth": 20 * numpy.exp(steps / 12),
+                   "curve": 300 / (1 + numpy.exp((18 - steps) / 4))}
+        for name, course in courses.items():
+            found = 0
+            for seed in range(20):
+                generator = numpy.random.default_rng(seed)
+                common = generator.normal(size=36)
+                # The correlation is 0.9.
+                pair = [1_000 + course + 20 * (common + generator.normal(size=36) / 3) for _ in range(2)]
+                [test] = insights.test_pair("a", "b", *pair)
+                found += test["p"] <= 0.01
+            self.assertGreaterEqual(found, 18, name)
+
+    def test_majority_of_shares_that_depend_on_their_past_is_rare(self):
+        numpy = insights.numpy
+        for part in (0.0, 0.5, 0.7):
+            found = 0
+            for seed in range(1_000):
+                generator = numpy.random.default_rng(seed)
+                values = [0.0]
+                for _ in range(110):
+                    values.append(part * values[-1] + generator.normal())
+                shares = numpy.exp(values[-60:]) / (1 + numpy.exp(values[-60:]))
+                table = numpy.array(sorted([shares, 1 - shares], key=sum, reverse=True))
+                found += insights.test_majority("a", table)["p"] <= 0.01
+            self.assertLessEqual(found, 0.01 * 1_000, part)
+
     def test_probabilities_are_corrected_by_holm(self):
         tests = [{"p": p} for p in (0.04, 0.01, 0.03, 0.005)]
         insights.correct_probabilities(tests)
@@ -252,17 +310,28 @@ class AgainstScipy(unittest.TestCase):
             pair = [insights.numpy.array(noise(2 * seed + number, 24)) for number in range(2)]
             pair[1] += seed * 0.1 * pair[0]
             known = stats.pearsonr(*(values[1:] - values[:-1] for values in pair))
-            # The past of a value: its time, and the two values before.
-            pasts = [insights.numpy.column_stack([insights.numpy.ones(22), range(22), values[1:-1], values[:-2]])
-                     for values in pair]
-            rests = [values[2:] - past @ linalg.pinv(past) @ values[2:] for values, past in zip(pair, pasts)]
             [found] = insights.test_pair("a", "b", *pair)
             self.assertAlmostEqual(found["correlation"], known.statistic, delta=1e-9)
-            self.assert_near(found["p"], max(known.pvalue, stats.pearsonr(*rests).pvalue))
+            # The past of a change of changes: the two before.
+            changes = [insights.numpy.diff(values, 2) for values in pair]
+            pasts = [insights.numpy.column_stack([insights.numpy.ones(20), values[1:-1], values[:-2]]) for values in changes]
+            rests = [values[2:] - past @ linalg.pinv(past) @ values[2:] for values, past in zip(changes, pasts)]
+            rests = [values / linalg.norm(values) for values in rests]
+            for values, own in zip(pair, rests):
+                self.assertLess(abs(insights._leave_past(values) - own).max(), 1e-6)
+            known = stats.permutation_test((rests[0] * rests[1],), insights.numpy.sum, permutation_type="samples",
+                                           vectorized=True, n_resamples=9_999, rng=seed)
+            self.assert_near(insights.flip_signs(*rests), known.pvalue)
+            # Points that do not depend on each other, of which Fisher's transformation knows the number.
+            white = [insights.numpy.array(noise(2 * seed + number, 24)) for number in range(2)]
+            white = [(values - values.mean()) / linalg.norm(values - values.mean()) for values in white]
+            known = stats.norm.sf(abs(insights.numpy.arctanh(white[0] @ white[1])), scale=1 / insights.numpy.sqrt(21))
+            self.assertGreaterEqual(insights.test_correlation(*white), 2 * known * (1 - 1e-9))
         for hits in range(13):
             table = insights.numpy.array([[3.0] * hits + [1.0] * (12 - hits), [2.0] * 12])
             found = insights.test_majority("a", table)
-            known = stats.binomtest(hits, 12, 0.5, alternative="greater").pvalue
+            count = insights._count_independent(table[0] / table.sum(axis=0))
+            known = stats.binomtest(hits * count // 12, count, 0.5, alternative="greater").pvalue
             self.assertAlmostEqual(found["p"], min(1, 2 * known), delta=1e-12)
 
     def assert_near(self, p, known):
