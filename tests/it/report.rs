@@ -31,7 +31,7 @@ async fn start_with_folder(djinn: Djinn, folder: Option<&Path>) -> World {
 }
 
 /// Writes the theme of a deployment: colors, a footer, and a logo of one pixel.
-fn write_theme(folder: &Path) {
+pub(crate) fn write_theme(folder: &Path) {
     const LOGO: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let templates = folder.join("templates");
     std::fs::create_dir(&templates).unwrap();

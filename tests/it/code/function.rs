@@ -9,17 +9,21 @@ use std::time::Duration;
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, TenantId, UserId};
 use djinn_core::language::Language;
 use djinn_core::tool::ToolOutput;
-use djinn_local::{Backing, BackingOptions, Djinn};
+use djinn_local::{BUCKET, Backing, BackingOptions, Djinn};
 use djinn_runtime::port::SessionKey;
+use djinn_runtime::port::clock::{Clock as _, SystemClock};
 use djinn_runtime::port::file::{Files as _, NewFile};
 use djinn_runtime::port::tool::ToolContext;
 use djinn_settings::table::aws::{SANDBOX, SANDBOX_DOCUMENTS};
+use djinn_settings::table::tools::CONFIG;
 use djinn_testkit::lambdasim::{Function, Lambda};
 use djinn_wiring::{LambdaWorld, Variables, build_lambda_world};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::find_python;
+use crate::configuration::publish;
+use crate::report::write_theme;
 
 /// A deployment whose sandbox is two functions, as the executor sees it.
 struct Deployment {
@@ -27,12 +31,23 @@ struct Deployment {
     world: LambdaWorld,
     session: SessionKey,
     _backing: Backing,
+    /// The configuration folder in the bucket.
+    folder: PathBuf,
     _scratch: TempDir,
 }
 
 impl Deployment {
     async fn start() -> Self {
+        Self::start_with_folder(|_| ()).await
+    }
+
+    /// Starts a deployment with a configuration folder in the bucket, whose files `write` writes.
+    async fn start_with_folder(write: fn(&Path)) -> Self {
         let scratch = TempDir::new().unwrap();
+        let folder = scratch.path().join("objects").join(BUCKET).join("config");
+        fs::create_dir_all(&folder).unwrap();
+        write(&folder);
+        publish(&folder);
         let lambda = Lambda::start().await.unwrap();
         let binary = write_wrapped_command(scratch.path());
         for handler in ["code", "documents"] {
@@ -50,24 +65,30 @@ impl Deployment {
                 log: None,
             });
         }
-        let backing = Backing::start(BackingOptions::new(lambda.url())).await.unwrap();
+        let dir = Some(scratch.path().to_owned());
+        let options = BackingOptions { dir, ..BackingOptions::new(lambda.url()) };
+        let backing = Backing::start(options).await.unwrap();
         let variables = backing.variables();
         let variables: Variables = Arc::new(move |name| {
             if SANDBOX.name == name {
                 Some("code".to_owned())
             } else if SANDBOX_DOCUMENTS.name == name {
                 Some("documents".to_owned())
+            } else if CONFIG.name == name {
+                Some("@config".to_owned())
             } else {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, v)| v.clone())
             }
         });
         let world = build_lambda_world(&Djinn::new(), &variables).unwrap();
+        let configuration = world.configuration.as_ref().unwrap();
+        configuration.update(SystemClock.now_ms(), Duration::ZERO).await;
         let session = SessionKey {
             tenant: TenantId::new("t").unwrap(),
             owner: UserId::new("u").unwrap(),
             session: SessionId::new("s").unwrap(),
         };
-        Self { lambda, world, session, _backing: backing, _scratch: scratch }
+        Self { lambda, world, session, _backing: backing, folder, _scratch: scratch }
     }
 
     async fn write_file(&self, name: &str, bytes: &[u8]) {
@@ -203,4 +224,29 @@ async fn tables_are_read_by_the_function_without_code() {
     let invocations = deployment.lambda.invocations();
     let functions: Vec<_> = invocations.iter().map(|one| one.function.as_str()).collect();
     assert_eq!(functions, ["documents", "code"]);
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only sandbox"]
+async fn published_templates_style_the_documents_of_the_function() {
+    let deployment = Deployment::start_with_folder(write_theme).await;
+    let arguments = json!({"fileType": "html", "fileName": "a.html", "answer": "<h1>Sales</h1>"});
+    for footer in ["ACME internal", "ACME public"] {
+        let theme = deployment.folder.join("templates/theme.toml");
+        let text = fs::read_to_string(&theme).unwrap().replace("ACME internal", footer);
+        fs::write(theme, text).unwrap();
+        publish(&deployment.folder);
+        let configuration = deployment.world.configuration.as_ref().unwrap();
+        configuration.update(SystemClock.now_ms(), Duration::ZERO).await;
+        let output = deployment.run_tool("render", arguments.clone(), &[]).await;
+        let file = &output.files[0];
+        let read = deployment.world.store.read_file(&deployment.session, file, file.size).await;
+        let page = String::from_utf8(read.unwrap()).unwrap();
+        for part in ["#7A1F5C", footer, "logo\"", "data:image/png;base64,"] {
+            assert!(page.contains(part), "the page has no {part}: {page}");
+        }
+    }
+    let payload = deployment.payloads().remove(0);
+    let logo = payload["files"][0]["name"].as_str().unwrap();
+    assert!(logo.starts_with("theme-") && logo.ends_with(".png"), "{payload}");
 }
