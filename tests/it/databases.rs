@@ -16,7 +16,7 @@ pub(crate) const ORDERS: &str = "\
       (1, 'you', 'East', 10, 99001, '2024-01-04T16:00:00Z', 'a'),\
       (2, 'you', 'West', 5, 99002, '2024-01-05T16:00:00Z', NULL),\
       (3, 'ann', 'North', 700, 99003, '2024-01-05T16:00:00Z', 'b');\
-    CREATE TABLE items (order_id int, sku text, UNIQUE (order_id, sku));\
+    CREATE TABLE items (order_id int REFERENCES orders, sku text, UNIQUE (order_id, sku));\
     INSERT INTO items VALUES (1, 'x'), (1, 'y'), (2, 'x');\
     CREATE TABLE secrets (word text); INSERT INTO secrets VALUES ('4711');\
     CREATE SEQUENCE numbers;\

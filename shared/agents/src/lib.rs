@@ -23,6 +23,7 @@ mod review;
 mod schema;
 mod shipped;
 mod table_file;
+mod table_join;
 mod template;
 mod template_words;
 mod tool_rules;
@@ -41,7 +42,9 @@ pub use schema::{
 };
 pub use shipped::shipped_agents;
 pub use table_file::{
-    DATA_ENDINGS, DatabaseRelation, DescribedColumn, TableFile, TableSources, read_table,
+    AnalysisPart, DATA_ENDINGS, DatabaseRelation, DescribedColumn, TableFile, TableSources,
+    read_table,
 };
+pub use table_join::TableJoin;
 pub use template::MAX_PROMPT;
 pub use workflow::{ReadWorkflow, check_workflows, read_workflow};

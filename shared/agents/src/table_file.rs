@@ -9,6 +9,7 @@ use crate::fields::{Fields, refuse_entry};
 use crate::file::split_parts;
 use crate::problem::{Fault, FileProblem, quote};
 use crate::read::read_title;
+use crate::table_join::{TableJoin, read_joins};
 use crate::yaml::{Content, KeyEntry, read_mapping};
 
 /// Maximum bytes of the business rules of a table.
@@ -29,10 +30,16 @@ const MAX_WORDS: usize = 500;
 /// The endings of files with data.
 pub const DATA_ENDINGS: [&str; 3] = ["csv", "xlsx", "parquet"];
 
-const KEYS: [&str; 9] =
-    ["name", "title", "source", "table", "sheet", "sql", "tenants", "rows", "columns"];
+const KEYS: [&str; 10] =
+    ["name", "title", "source", "table", "sheet", "sql", "tenants", "rows", "columns", "joins"];
 
-const COLUMN_KEYS: [&str; 5] = ["about", "also", "hide", "always", "values"];
+const COLUMN_KEYS: [&str; 6] = ["about", "also", "hide", "always", "values", "analyze"];
+
+const ANALYSIS_PARTS: [(&str, AnalysisPart); 3] = [
+    ("dimension", AnalysisPart::Dimension),
+    ("measure", AnalysisPart::Measure),
+    ("none", AnalysisPart::Neither),
+];
 
 /// The placeholders of a filter.
 const PLACEHOLDERS: [&str; 2] = ["{user}", "{tenant}"];
@@ -61,6 +68,8 @@ pub struct TableFile {
     pub rows: Option<String>,
     /// The columns that the file describes.
     pub columns: Vec<DescribedColumn>,
+    /// The joins with other tables.
+    pub joins: Vec<TableJoin>,
     /// The business rules for models; may be empty.
     pub rules: String,
 }
@@ -104,6 +113,29 @@ pub struct DescribedColumn {
     pub is_always_shown: bool,
     /// True if models see values of the column even if there are many.
     pub has_values: bool,
+    /// The part that the column has in analyses; any if `None`.
+    pub part: Option<AnalysisPart>,
+}
+
+/// The part of a column in analyses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnalysisPart {
+    /// The groups.
+    Dimension,
+    /// The numbers.
+    Measure,
+    /// Neither.
+    #[serde(rename = "none")]
+    Neither,
+}
+
+impl AnalysisPart {
+    /// Returns the name in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        ANALYSIS_PARTS.iter().find(|(_, part)| *part == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// Parses the file of a table.
@@ -152,6 +184,7 @@ fn read_file(text: &str, sources: &TableSources<'_>) -> Result<TableFile, Fault>
         tenants,
         rows: read_filter(&fields)?,
         columns: read_columns(&fields)?,
+        joins: read_joins(&fields, name)?,
         rules: parts.prompt,
     })
 }
@@ -326,9 +359,14 @@ fn read_column(entry: &KeyEntry) -> Result<DescribedColumn, Fault> {
         is_hidden: flag("hide")?,
         is_always_shown: flag("always")?,
         has_values: flag("values")?,
+        part: fields.read_word("analyze", &ANALYSIS_PARTS)?,
     };
-    if column.is_hidden && (column.is_always_shown || column.has_values) {
-        let key = if column.is_always_shown { "always" } else { "values" };
+    let others = [
+        ("always", column.is_always_shown),
+        ("values", column.has_values),
+        ("analyze", column.part.is_some()),
+    ];
+    if let Some((key, _)) = others.into_iter().find(|(_, is_set)| column.is_hidden && *is_set) {
         return Err(Fault::new(fields.line_of(key), format!("`{key}` is not allowed with `hide`")));
     }
     Ok(column)

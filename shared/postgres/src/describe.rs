@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use djinn_agents::DatabaseRelation;
 use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::database::{DatabaseError, DatabaseTable};
-use djinn_runtime::port::sandbox::table::TableColumn;
+use djinn_runtime::port::sandbox::table::{ForeignKey, TableColumn};
 use serde_json::Value;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, Transaction};
@@ -41,6 +41,16 @@ const KEYS: &str = "SELECT i.indexrelid, a.attname FROM pg_catalog.pg_index i \
      AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) \
      WHERE i.indrelid = $1 AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL \
      ORDER BY 1, a.attnum";
+
+/// The columns of each foreign key, and those of the keys.
+const FOREIGN_KEYS: &str = "SELECT k.oid, n.nspname, c.relname, own.attname, theirs.attname \
+     FROM pg_catalog.pg_constraint k \
+     CROSS JOIN LATERAL unnest(k.conkey, k.confkey) WITH ORDINALITY AS pair(own, theirs, place) \
+     JOIN pg_catalog.pg_class c ON c.oid = k.confrelid \
+     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+     JOIN pg_catalog.pg_attribute own ON own.attrelid = k.conrelid AND own.attnum = pair.own \
+     JOIN pg_catalog.pg_attribute theirs ON theirs.attrelid = k.confrelid AND theirs.attnum = pair.theirs \
+     WHERE k.conrelid = $1 AND k.contype = 'f' ORDER BY 1, pair.place";
 
 /// The statistics of the columns that the user may read.
 const STATISTICS: &str = "SELECT attname, null_frac::float8, n_distinct::float8, \
@@ -111,6 +121,16 @@ async fn describe_table(
         keys.entry(index).or_default().push(row.try_get(1).map_err(failed)?);
     }
     table.keys = keys.into_values().collect();
+    let mut foreign_keys: BTreeMap<u32, ForeignKey> = BTreeMap::new();
+    for row in transaction.query(FOREIGN_KEYS, &[&oid]).await.map_err(failed)? {
+        let key: u32 = row.try_get(0).map_err(failed)?;
+        let schema = row.try_get(1).map_err(failed)?;
+        let table = row.try_get(2).map_err(failed)?;
+        let columns = (row.try_get(3).map_err(failed)?, row.try_get(4).map_err(failed)?);
+        let empty = ForeignKey { schema, table, columns: Vec::new() };
+        foreign_keys.entry(key).or_insert(empty).columns.push(columns);
+    }
+    table.foreign_keys = foreign_keys.into_values().collect();
     let mut statistics = BTreeMap::new();
     for row in transaction.query(STATISTICS, &[&schema, &name]).await.map_err(failed)? {
         let name: String = row.try_get(0).map_err(failed)?;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use djinn_runtime::port::sandbox::table::TableColumn;
 
+use crate::table_joins::FoundJoin;
 use crate::table_state::{ColumnWords, StoredTable};
 use crate::words::split_words;
 
@@ -35,9 +36,13 @@ fn split_singular(text: &str) -> Vec<String> {
 }
 
 /// Returns for each table the places of the columns to show: all columns of few; of many, the 40 that fit the task
-/// best, and those that are always shown. Columns that fit equally are taken from the tables that fit best, then in
+/// best, those that are always shown, and those in which the tables of these join others. Columns that fit equally are taken from the tables that fit best, then in
 /// their order.
-pub(crate) fn choose_columns(tables: &[&StoredTable], task: &str) -> Vec<BTreeSet<usize>> {
+pub(crate) fn choose_columns(
+    tables: &[&StoredTable],
+    joins: &[FoundJoin],
+    task: &str,
+) -> Vec<BTreeSet<usize>> {
     let counts = tables.iter().map(|stored| stored.table.columns.len());
     if counts.clone().sum::<usize>() <= MAX_ALL {
         return counts.map(|count| (0..count).collect()).collect();
@@ -62,6 +67,16 @@ pub(crate) fn choose_columns(tables: &[&StoredTable], task: &str) -> Vec<BTreeSe
     for (_, _, table, place) in ranked.into_iter().take(MAX_CHOSEN) {
         if let Some(chosen) = chosen.get_mut(table) {
             chosen.insert(place);
+        }
+    }
+    let is_chosen: Vec<bool> = chosen.iter().map(|columns| !columns.is_empty()).collect();
+    let is_chosen = |table: usize| is_chosen.get(table).copied().unwrap_or_default();
+    for join in joins.iter().filter(|join| is_chosen(join.table) || is_chosen(join.other)) {
+        let (own, theirs): (Vec<usize>, Vec<usize>) = join.columns.iter().copied().unzip();
+        for (table, places) in [(join.table, own), (join.other, theirs)] {
+            if let Some(chosen) = chosen.get_mut(table) {
+                chosen.extend(places);
+            }
         }
     }
     chosen
@@ -135,6 +150,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::table_joins::find_joins;
     use crate::table_state::TableWords;
 
     /// A table whose columns are names, each with its values behind a colon.
@@ -168,7 +184,7 @@ mod tests {
 
     fn named_columns(tables: &[StoredTable], task: &str) -> Vec<Vec<String>> {
         let tables: Vec<&StoredTable> = tables.iter().collect();
-        let chosen = choose_columns(&tables, task);
+        let chosen = choose_columns(&tables, &find_joins(&tables), task);
         let names = |(stored, places): (&&StoredTable, BTreeSet<usize>)| {
             places.iter().map(|place| stored.table.columns[*place].name.clone()).collect()
         };

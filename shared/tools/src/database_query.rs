@@ -10,8 +10,8 @@ use djinn_core::time_zone::TimeZone;
 use djinn_runtime::port::UserKey;
 use djinn_runtime::port::database::{DatabaseError, DatabaseQuery, DatabaseRows, DatabaseView};
 use djinn_runtime::port::sandbox::table::{
-    CheckedStatement, FetchedResult, FileTable, QueryColumn, QueryError, QueryTable, QueryValue,
-    SqlResult, TableColumn,
+    CheckedStatement, DatabaseSource, FetchedResult, FileTable, QueryColumn, QueryError,
+    QueryTable, QueryValue, SqlResult, TableColumn,
 };
 use djinn_runtime::port::sandbox::{
     JobContext, JobEnd, Sandbox, SandboxError, SandboxFile, SandboxJob, SandboxWork,
@@ -193,10 +193,11 @@ impl DescribedTable {
             name: column.name.clone(),
             kind: column.kind.clone(),
         };
+        let source = self.description.database.clone();
         QueryTable {
             name: self.name.clone(),
             parquet: None,
-            database: self.description.database.clone(),
+            database: source.map(|source| DatabaseSource { foreign_keys: Vec::new(), ..source }),
             columns: columns.map(column).collect(),
         }
     }

@@ -1,7 +1,9 @@
 //! `find_insights`: tests the rows of an earlier result for what stands out, in the sandbox.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use djinn_agents::AnalysisPart;
 use djinn_core::file::ProductFile;
 use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput};
@@ -13,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::database_query::is_same;
 use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, render_error};
 use crate::python_tool::sandbox_tool;
 use crate::table_state::{TABLE_TOOL, TableState};
@@ -85,6 +88,26 @@ impl<F: Files + Send + Sync> InsightTool<F> {
     }
 }
 
+/// Returns the problem of a column that has another part in analyses by the file of its table.
+fn refuse_part(
+    parts: &BTreeMap<String, AnalysisPart>,
+    arguments: &InsightArguments,
+) -> Option<InsightValue> {
+    let InsightArguments { measure, dimension, .. } = arguments;
+    let wanted = [
+        (Some(measure), AnalysisPart::Measure, "no_measure"),
+        (dimension.as_ref(), AnalysisPart::Dimension, "no_dimension"),
+    ];
+    wanted.into_iter().find_map(|(name, wanted, problem)| {
+        let name = name?;
+        let (_, part) = parts.iter().find(|(key, _)| is_same(key, name))?;
+        let near = parts.iter().filter(|(_, part)| **part == wanted);
+        let near = near.map(|(name, _)| name.clone()).collect();
+        let value = InsightValue { near, ..InsightValue::from_problem(problem, name) };
+        (*part != wanted).then_some(value)
+    })
+}
+
 impl<F: Files + Send + Sync> TypedTool for InsightTool<F> {
     type Arguments = InsightArguments;
 
@@ -114,7 +137,10 @@ impl<F: Files + Send + Sync> TypedTool for InsightTool<F> {
             }
             Some(result) => match result.rows.clone() {
                 None => InsightValue::from_problem("no_rows", &query),
-                Some(rows) => self.test_rows(context, rows, arguments).await?,
+                Some(rows) => match refuse_part(&result.parts, &arguments) {
+                    Some(value) => value,
+                    None => self.test_rows(context, rows, arguments).await?,
+                },
             },
         };
         let text = self.render(context.language, &query, &value);

@@ -34,6 +34,7 @@ mod search_state;
 pub mod search_tool;
 pub mod table_catalog;
 pub mod table_files;
+mod table_joins;
 mod table_list;
 mod table_state;
 pub mod table_tool;

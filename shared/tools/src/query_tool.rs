@@ -216,13 +216,14 @@ impl<F: Files + Send + Sync> QueryTool<F> {
         &self,
         context: &ToolContext,
         answer: &SandboxAnswer,
+        state: &TableState,
         results: &[JudgedResult],
         labels: &ResultLabels,
     ) -> Result<Vec<StoredResult>, ToolError> {
         let mut stored_results = Vec::new();
         for (JudgedResult { result, .. }, number) in results.iter().zip(1..) {
             let product = answer.products.iter().find(|file| file.name.as_str() == result.file);
-            let mut stored = StoredResult::without_rows(result);
+            let mut stored = StoredResult::without_rows(result, state.find_parts(&result.columns));
             if let Some(product) = product {
                 let name = FileName::new(labels.file(number));
                 let new = NewFile {
@@ -306,10 +307,10 @@ impl JudgedResult {
     }
 
     fn into_view(self) -> QueryRows {
-        let SqlResult { question, sql, columns, filters, row_count, is_cut, chart, notes, .. } =
-            self.result;
-        let notes = notes.into_iter().map(|note| note.code).collect();
-        let rows = self.rows;
+        let Self { result, rows, .. } = self;
+        let SqlResult { question, sql, columns, filters, row_count, is_cut, chart, .. } = result;
+        let columns = columns.into_iter().map(|column| column.shown).collect();
+        let notes = result.notes.into_iter().map(|note| note.code).collect();
         QueryRows { question, sql, columns, filters, rows, row_count, is_cut, chart, notes }
     }
 }
@@ -354,7 +355,8 @@ impl<F: Files + Send + Sync> TypedTool for QueryTool<F> {
         if has_error {
             return Err(ToolError::from_detail(text));
         }
-        let stored_results = self.store_results(context, &answer, &results, &labels).await?;
+        let stored_results =
+            self.store_results(context, &answer, &state, &results, &labels).await?;
         let files = stored_results.iter().filter_map(|result| result.rows.clone()).collect();
         state.results.extend(stored_results);
         let kept = state.keep(self.files.as_ref(), context).await;
@@ -386,7 +388,7 @@ async fn mask_rows(context: &ToolContext, mut rows: Vec<Vec<Value>>) -> Vec<Vec<
 
 /// Returns the first rows as a Markdown table.
 fn show_table(result: &SqlResult, rows: &[Vec<Value>]) -> String {
-    let header = result.columns.iter().map(|column| escape_cell(&column.key));
+    let header = result.columns.iter().map(|column| escape_cell(&column.shown.key));
     let header: Vec<String> = header.collect();
     let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
     let mut lines = vec![line(&header), line(&vec!["---".to_owned(); header.len()])];

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use djinn_agents::{FileProblem, TableFile, TableSources, read_table};
+use djinn_agents::{FileProblem, TableFile, TableJoin, TableSources, read_table};
 use djinn_core::id::sha256_hex;
 use djinn_runtime::port::text_folder::{FolderText, TABLES, is_data};
+use djinn_text::near_miss::find_near_miss;
 
 use crate::connections::Connections;
+use crate::database_query::is_same;
 use crate::table_catalog::CatalogTable;
 
 /// The tables of a deployment, with the last valid state of each file: `tables/NAME.md`, and the data beside it.
@@ -75,6 +77,7 @@ impl TableFiles {
             reading.tables.push(CatalogTable { file, sha256: sha256.into(), connection });
         }
         reading.tables.sort_by(|one, other| one.file.name.cmp(&other.file.name));
+        reading.check_joins(&names);
         reading
     }
 
@@ -103,6 +106,56 @@ impl TableFiles {
             }
         }
     }
+}
+
+impl TableReading {
+    /// Removes joins with tables or columns that a query over the table cannot read. `paths` are those of the files, by
+    /// the names of tables in small letters.
+    fn check_joins(&mut self, paths: &BTreeMap<String, String>) {
+        let files: BTreeMap<String, Arc<TableFile>> = self
+            .tables
+            .iter()
+            .map(|table| (table.file.name.to_lowercase(), Arc::clone(&table.file)))
+            .collect();
+        for table in self.tables.iter_mut().filter(|table| !table.file.joins.is_empty()) {
+            let file = Arc::make_mut(&mut table.file);
+            let path = paths.get(&file.name.to_lowercase());
+            for join in std::mem::take(&mut file.joins) {
+                match find_join_problem(&join, file, &files) {
+                    None => file.joins.push(join),
+                    Some(rule) => {
+                        let path = path.cloned().unwrap_or_default();
+                        self.problems.push(FileProblem { path, line: join.line, rule });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the problem of a join of `file` with one of `files`, by their names in small letters.
+fn find_join_problem(
+    join: &TableJoin,
+    file: &TableFile,
+    files: &BTreeMap<String, Arc<TableFile>>,
+) -> Option<String> {
+    let TableJoin { table, columns, .. } = join;
+    let Some(other) = files.get(&table.to_lowercase()) else {
+        let near = find_near_miss(table, files.values().map(|file| file.name.as_str()));
+        let hint = near.map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
+        return Some(format!("`joins` names `{table}`, which is no table{hint}"));
+    };
+    let is_in_database = file.relation.is_some() || other.relation.is_some();
+    if is_in_database && file.source != other.source {
+        return Some(format!("`joins` names `{table}`, but a query has tables of one database"));
+    }
+    let is_hidden = |file: &TableFile, name: &str| {
+        let mut columns = file.columns.iter().filter(|column| column.is_hidden);
+        columns.any(|column| is_same(&column.name, name))
+    };
+    let columns = columns.iter().flat_map(|(own, theirs)| [(file, own), (&**other, theirs)]);
+    let hidden = columns.into_iter().find(|(file, column)| is_hidden(file, column));
+    hidden.map(|(file, column)| format!("`joins` names `{}.{column}`, which is hidden", file.name))
 }
 
 fn first_line(path: String, rule: &str) -> FileProblem {
@@ -160,6 +213,35 @@ mod tests {
         assert_eq!(hash(A, "one"), first);
         assert_ne!(hash(A, "two"), first);
         assert_ne!(hash(&format!("{A}Rules."), "one"), first);
+    }
+
+    #[test]
+    fn joins_with_tables_and_columns_that_no_query_reads_are_problems() {
+        let with_keys = |name: &str, source: &str, keys: &str| {
+            format!("---\nname: {name}\nsource: {source}\n{keys}---\n")
+        };
+        let joins = "joins:\n  - a.x = Books.y\n  - C.x = a.y\n  - a.x = book.x\n  - a.cost = books.x\n  - a.x = books.cost\n";
+        let hidden = "columns: {cost: {hide: true}}\n";
+        let a = with_keys("a", "a.csv", &format!("{joins}{hidden}"));
+        let b = with_keys("books", "a.csv", hidden);
+        let all = texts(&[("a.csv", "hash"), ("a.md", &a), ("b.md", &b)]);
+        let mut files = TableFiles::default();
+        for _ in 0..2 {
+            let TableReading { tables, problems } =
+                files.read("own", &all, &Connections::default());
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            assert_eq!(
+                problems,
+                [
+                    "own/tables/a.md:6: `joins` names `C`, which is no table",
+                    "own/tables/a.md:7: `joins` names `book`, which is no table: did you mean `books`?",
+                    "own/tables/a.md:8: `joins` names `a.cost`, which is hidden",
+                    "own/tables/a.md:9: `joins` names `books.cost`, which is hidden",
+                ]
+            );
+            let lines: Vec<usize> = tables[0].file.joins.iter().map(|join| join.line).collect();
+            assert_eq!(lines, [5]);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use djinn_agents::AnalysisPart;
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
 use djinn_runtime::port::sandbox::table::{FileTable, TableColumn, TableNote};
@@ -9,6 +10,7 @@ use djinn_runtime::prompt::{self, Prompts};
 use serde_json::{Value, json};
 
 use crate::column_ranking::{choose_columns, find_words};
+use crate::table_joins::{find_joins, write_join};
 use crate::table_state::{StoredTable, TableState};
 
 /// Maximum characters of the names of columns that are not shown, of all tables.
@@ -25,13 +27,14 @@ pub(crate) fn list_tables(
     left_behind: &[String],
     task: &str,
 ) -> String {
-    let stored: Vec<&StoredTable> = state.tables().collect();
-    let mut chosen = choose_columns(&stored, task).into_iter();
+    let all: Vec<&StoredTable> = state.tables().collect();
+    let joins = find_joins(&all);
+    let mut chosen = choose_columns(&all, &joins, task).into_iter().enumerate();
     let mut further_room = MAX_FURTHER;
     let mut tables = Vec::new();
     let mut others = Vec::new();
     for file in &state.files {
-        for (stored, chosen) in file.tables.iter().zip(chosen.by_ref()) {
+        for (stored, (place, chosen)) in file.tables.iter().zip(chosen.by_ref()) {
             let words = stored.words.as_ref();
             let title = words.map_or("", |words| &words.title);
             let source = describe_source(&file.name, &stored.table);
@@ -44,6 +47,8 @@ pub(crate) fn list_tables(
                 }));
                 continue;
             }
+            let joins = joins.iter().filter(|join| join.table == place);
+            let joins: Vec<String> = joins.map(|join| write_join(join, &all)).collect();
             let notes = file.notes.iter().chain(&stored.table.notes);
             let notes = notes.map(|note| render_note(prompts, language, note));
             let further = list_further(stored, &chosen, further_room);
@@ -52,7 +57,7 @@ pub(crate) fn list_tables(
                 "name": stored.name, "source": source, "title": title,
                 "rules": words.map_or("", |words| &words.rules),
                 "has_words": words.is_some_and(|words| !words.columns.is_empty()),
-                "rows": rows, "columns": describe_columns(stored, &chosen),
+                "rows": rows, "columns": describe_columns(stored, &chosen), "joins": joins.join("\n"),
                 "is_database": stored.table.database.is_some(),
                 "further": further, "notes": notes.collect::<Vec<_>>().join("\n"),
             }));
@@ -90,13 +95,16 @@ fn describe_columns(stored: &StoredTable, chosen: &BTreeSet<usize>) -> String {
     let lines = columns.map(|column| {
         let TableColumn { name, kind, samples, min, max, readings, is_key, .. } = column;
         let mut kind = kind.clone();
-        for word in readings.iter().map(String::as_str).chain(is_key.then_some("key")) {
-            kind = format!("{kind}, {word}");
+        let words = find_words(stored, column);
+        let part = words.and_then(|words| words.part).map(AnalysisPart::as_str);
+        let facts = readings.iter().map(String::as_str);
+        for fact in facts.chain(is_key.then_some("key")).chain(part) {
+            kind = format!("{kind}, {fact}");
         }
         let range = (!min.is_null()).then(|| format!("{} … {}", show(min), show(max)));
         let values = range.unwrap_or_else(|| samples.join(", "));
         let values: String = values.chars().take(MAX_VALUES).collect();
-        let about = find_words(stored, column).map_or("", |words| &words.about);
+        let about = words.map_or("", |words| &words.about);
         let about = if has_words { format!(" {} |", escape_cell(about)) } else { String::new() };
         format!("| {} | {kind} | {} |{about}", escape_cell(name), escape_cell(&values))
     });
@@ -133,10 +141,11 @@ pub(crate) fn escape_cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use djinn_agents::TableJoin;
     use djinn_text::tokens::estimate_tokens;
 
     use super::*;
-    use crate::table_state::ReadFile;
+    use crate::table_state::{ColumnWords, ReadFile, TableWords};
 
     /// A table with columns of 12 values each.
     fn wide_table(number: usize, columns: usize) -> ReadFile {
@@ -181,6 +190,65 @@ mod tests {
             let tokens = estimate_tokens(text.len().try_into().unwrap());
             assert!(tokens <= 8_000, "{tokens}: {text}");
         }
+    }
+
+    /// Tables of a deployment with `count` columns each, of which the first joins the key of the second.
+    fn joined_tables(count: usize) -> TableState {
+        let mut files = vec![wide_table(1, count), wide_table(2, count)];
+        let names = ["orders", "customers"];
+        for (file, name) in files.iter_mut().zip(names) {
+            let stored = &mut file.tables[0];
+            name.clone_into(&mut stored.name);
+            stored.table.columns[1].name = "customer".to_owned();
+            stored.words = Some(TableWords::default());
+        }
+        let join = |table: &str, columns: &[(&str, &str)]| TableJoin {
+            line: 1,
+            table: table.to_owned(),
+            columns: columns.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
+        };
+        let words = files[0].tables[0].words.as_mut().unwrap();
+        words.joins = vec![
+            join("Customers", &[("Customer", "column_2_0"), ("column_1_0", "customer")]),
+            join("customers", &[("customer", "cost")]),
+            join("staff", &[("customer", "id")]),
+        ];
+        let part = ColumnWords {
+            name: "column_1_0".to_owned(),
+            part: Some(AnalysisPart::Dimension),
+            ..ColumnWords::default()
+        };
+        words.columns.push(part);
+        TableState { files, ..TableState::default() }
+    }
+
+    #[test]
+    fn model_sees_joins_of_columns_that_exist_and_parts_in_analyses() {
+        let text =
+            list_tables(&Prompts::default(), Language::En, &joined_tables(2), &[], "Orders?");
+        let values: Vec<String> = (0..12).map(|value| format!("value {value}")).collect();
+        let values = values.join(", ");
+        let expected = format!(
+            "# orders\n\nFrom sales_of_store_1.csv, 1000 rows.\n\n\
+             | column | type | values | meaning |\n|---|---|---|---|\n\
+             | column_1_0 | text, dimension | {values} |  |\n| customer | text | {values} |  |\n\n\
+             Joins:\n\
+             orders.customer = customers.column_2_0 AND orders.column_1_0 = customers.customer\n\n\
+             # customers\n\nFrom sales_of_store_2.csv, 1000 rows.\n\n\
+             | column | type | values |\n|---|---|---|\n\
+             | column_2_0 | text | {values} |\n| customer | text | {values} |"
+        );
+        assert_eq!(text.trim(), expected);
+    }
+
+    #[test]
+    fn table_that_joins_a_chosen_one_has_lines_of_the_columns_of_the_join() {
+        let mut state = joined_tables(50);
+        state.files.push(wide_table(3, 50));
+        let text = list_tables(&Prompts::default(), Language::En, &state, &[], "orders");
+        let lines = |name: &str| text.lines().filter(|line| line.starts_with(name)).count();
+        assert_eq!((lines("| column_1_"), lines("| column_2_"), lines("| customer")), (39, 1, 2));
+        assert!(text.contains("- sales_of_store_3, from"), "{text}");
     }
 
     #[test]

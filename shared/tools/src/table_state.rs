@@ -1,15 +1,15 @@
 //! The tables of a run, kept from one call to the next.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use djinn_agents::{DescribedColumn, TableFile};
+use djinn_agents::{AnalysisPart, DescribedColumn, TableFile, TableJoin};
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
 use djinn_core::tool::ToolState;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::sandbox::table::{
-    FileTable, QueryColumn, QueryTable, SqlResult, TableNote,
+    FileTable, QueryColumn, QueryTable, SqlColumn, SqlResult, TableNote,
 };
 use djinn_runtime::port::tool::ToolContext;
 use serde::{Deserialize, Serialize};
@@ -43,11 +43,14 @@ pub(crate) struct StoredResult {
     pub(crate) sql: String,
     /// The rows as CSV, unless they were too large to keep.
     pub(crate) rows: Option<ProductFile>,
+    /// The columns whose tables say their part in analyses, by their keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) parts: BTreeMap<String, AnalysisPart>,
 }
 
 impl StoredResult {
-    pub(crate) fn without_rows(result: &SqlResult) -> Self {
-        Self { question: result.question.clone(), sql: result.sql.clone(), rows: None }
+    pub(crate) fn without_rows(result: &SqlResult, parts: BTreeMap<String, AnalysisPart>) -> Self {
+        Self { question: result.question.clone(), sql: result.sql.clone(), rows: None, parts }
     }
 }
 
@@ -83,6 +86,9 @@ pub(crate) struct TableWords {
     pub(crate) title: String,
     pub(crate) rules: String,
     pub(crate) columns: Vec<ColumnWords>,
+    /// The joins with other tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) joins: Vec<TableJoin>,
 }
 
 /// What the file of a table says about a column that is not hidden.
@@ -92,6 +98,8 @@ pub(crate) struct ColumnWords {
     /// The meaning and other names.
     pub(crate) about: String,
     pub(crate) is_always_shown: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) part: Option<AnalysisPart>,
 }
 
 impl TableWords {
@@ -104,12 +112,14 @@ impl TableWords {
                 .collect::<Vec<_>>()
                 .join("; "),
             is_always_shown: column.is_always_shown,
+            part: column.part,
         };
         let columns = file.columns.iter().filter(|column| !column.is_hidden).map(words);
         Self {
             title: file.title.clone().unwrap_or_default(),
             rules: file.rules.clone(),
             columns: columns.collect(),
+            joins: file.joins.clone(),
         }
     }
 
@@ -167,6 +177,19 @@ impl TableState {
     pub(crate) fn list_findings(&self, number: usize) -> impl Iterator<Item = &str> {
         let findings = self.findings.iter().filter(move |finding| finding.number == number);
         findings.map(|finding| finding.text.as_str())
+    }
+
+    /// Returns the part in analyses that the columns of a result have by the files of their tables. A count is a number
+    /// whatever it counts.
+    pub(crate) fn find_parts(&self, columns: &[SqlColumn]) -> BTreeMap<String, AnalysisPart> {
+        let part = |column: &SqlColumn| {
+            let aggregate = column.shown.aggregate.as_deref().unwrap_or_default();
+            let table = self.tables().find(|table| table.name == column.table)?;
+            let words = table.words.as_ref()?.find_column(&column.column)?;
+            let part = words.part.filter(|_| !aggregate.starts_with("count"))?;
+            Some((column.shown.key.clone(), part))
+        };
+        columns.iter().filter_map(part).collect()
     }
 
     /// Gives each table a name that no other table has, in any case of letters.

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::job_files::{JobFiles, bring_files, explain_sandbox_error, job_context, render_error};
 use crate::python_tool::sandbox_tool;
 use crate::table_catalog::{CatalogTable, READS_AT_ONCE, TableCatalog};
+use crate::table_joins::to_joins;
 use crate::table_list::list_tables;
 use crate::table_state::{ReadFile, StoredTable, TABLE_TOOL, TableState, TableWords};
 use crate::typed_tool::{ToolDefinition, TypedTool};
@@ -57,11 +58,12 @@ impl<F: Files + Send + Sync> TableTool<F> {
         Self { files, prompts, sandbox, catalog }
     }
 
-    /// Reads a table of the deployment for the caller, and stores its data.
+    /// Reads a table of the deployment for the caller, and stores its data. `tables` are all tables of the caller.
     async fn read_catalog_table(
         &self,
         context: &ToolContext,
         table: &CatalogTable,
+        tables: &[CatalogTable],
         user: &UserKey,
     ) -> Result<ReadFile, ToolError> {
         let job = job_context(context);
@@ -69,7 +71,7 @@ impl<F: Files + Send + Sync> TableTool<F> {
             self.catalog.read_table(&*self.sandbox, &job, table, user, context.time_zone).await;
         let read = read.map_err(|error| explain_sandbox_error(&self.prompts, context, &error))?;
         let name = FileName::new(&table.file.source).map_err(|_| self.unavailable(context))?;
-        let mut tables = Vec::new();
+        let mut stored_tables = Vec::new();
         if let Some((description, content)) = &read.table {
             let data = match &description.database {
                 Some(_) => None,
@@ -80,17 +82,21 @@ impl<F: Files + Send + Sync> TableTool<F> {
                     Some(data.map_err(|_| self.unavailable(context))?)
                 }
             };
-            tables.push(StoredTable {
+            let mut words = TableWords::of(&table.file);
+            let source = description.database.as_ref();
+            let foreign_keys = source.map_or(&[][..], |source| &source.foreign_keys);
+            words.joins.extend(to_joins(table, foreign_keys, tables));
+            stored_tables.push(StoredTable {
                 name: description.table.clone(),
                 table: description.clone(),
                 data,
-                words: Some(TableWords::of(&table.file)),
+                words: Some(words),
             });
         }
         let object = table.key_for(user, context.time_zone);
         let notes = read.notes.clone();
         let problem = read.problem.clone();
-        Ok(ReadFile { name, object, tables, notes, problem })
+        Ok(ReadFile { name, object, tables: stored_tables, notes, problem })
     }
 
     /// Returns the files that may hold tables: those named by `task` first, then the newest.
@@ -212,7 +218,9 @@ impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
             .filter(|(_, key)| !is_known(key))
             .map(|(table, _)| table)
             .collect();
-        let reads = new_tables.iter().map(|table| self.read_catalog_table(context, table, &user));
+        let reads = new_tables
+            .iter()
+            .map(|table| self.read_catalog_table(context, table, &catalog_tables, &user));
         let reads: Vec<_> = reads.collect();
         let reads = stream::iter(reads).buffered(READS_AT_ONCE);
         state.files.extend(reads.try_collect::<Vec<_>>().await?);

@@ -1,6 +1,7 @@
 //! Questions over tables: a file becomes a table, SQL answers, and its rows are the run's answer.
 
 mod analyses;
+mod charts;
 mod kills;
 mod tenants;
 
@@ -168,6 +169,49 @@ async fn table_of_the_deployment_has_no_hidden_columns_and_no_rows_of_others() {
     for words in ["99001", "700", "North", "| cost", "# secret"] {
         assert!(requests.iter().all(|request| !request.text().contains(words)), "{words}");
     }
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only data"]
+async fn query_over_two_joined_tables_answers_a_question() {
+    let scratch = TempDir::new().unwrap();
+    let folder = TempDir::new().unwrap();
+    let tables = folder.path().join("tables");
+    std::fs::create_dir_all(&tables).unwrap();
+    for (name, text) in [
+        ("orders.csv", "id,customer_id,amount\n1,7,10\n2,8,5\n3,7,2.5\n"),
+        ("customers.csv", "id,city\n7,Lyon\n8,Bonn\n"),
+        (
+            "orders.md",
+            "---\nname: orders\nsource: orders.csv\njoins:\n  - orders.customer_id = customers.id\n---\n",
+        ),
+        (
+            "customers.md",
+            "---\nname: customers\nsource: customers.csv\njoins:\n  - customers.ID = orders.customer\n---\n",
+        ),
+    ] {
+        std::fs::write(tables.join(name), text).unwrap();
+    }
+    let config = folder.path().display().to_string();
+    let sandbox = open_sandbox(&scratch);
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_CONFIG", config));
+        options.djinn = Djinn::new().with_sandbox(sandbox);
+    });
+    let world = world.await;
+    let sql = "SELECT city, sum(amount) AS total FROM orders JOIN customers ON customer_id = customers.id \
+        GROUP BY 1 ORDER BY 2 DESC";
+    at(&world.model, "").call("run_sql", queries(sql));
+    let frames = ask(&world).await;
+    let result = completed(&frames, "t1.c1.result")[0].json()["result"].clone();
+    let rows = &result["view"]["results"][0]["rows"];
+    assert_eq!(rows, &json!([["Lyon", 12.5], ["Bonn", 5]]), "{result}");
+    let requests = world.model.requests();
+    let text = requests[0].text();
+    let (_, joins) = text.split_once("Joins:\n").unwrap();
+    assert!(joins.starts_with("orders.customer_id = customers.id\n"), "{text}");
+    // The other join has a column that the data do not have.
+    assert!(!joins.contains("Joins:") && !text.contains("orders.customer\n"), "{text}");
 }
 
 /// The events of JoyAgent's data page, and the kinds of all but thoughts.

@@ -9,6 +9,7 @@ use djinn_runtime::port::database::{
     Database, DatabaseConnection, DatabaseError, DatabasePassword, DatabaseQuery, DatabaseRows,
     DatabaseView,
 };
+use djinn_runtime::port::sandbox::table::ForeignKey;
 use djinn_runtime::port::secret::Secret;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -149,6 +150,12 @@ async fn descriptions(database: &dyn Database, connection: &DatabaseConnection) 
     assert_eq!(column("Note").nulls, 1);
     let items = database.describe(connection, &relation("items"), &tenant, zone).await.unwrap();
     assert_eq!(items.keys, [["order_id", "sku"]]);
+    let foreign_key = ForeignKey {
+        schema: "public".to_owned(),
+        table: "orders".to_owned(),
+        columns: vec![("order_id".to_owned(), "id".to_owned())],
+    };
+    assert_eq!((table.foreign_keys, items.foreign_keys), (Vec::new(), vec![foreign_key]));
     let view = DatabaseRelation::Query("SELECT region AS r FROM public.orders -- own".to_owned());
     let view = database.describe(connection, &view, &tenant, zone).await.unwrap();
     assert_eq!(view.names, ["r"]);

@@ -114,6 +114,7 @@ async fn database_answers_with_the_callers_rows_and_no_hidden_columns() {
         "| id | integer, key |",
         "Sum of the order; turnover",
         "# regions",
+        "Joins:\nitems.order_id = orders.id\n",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }

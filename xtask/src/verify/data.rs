@@ -48,7 +48,7 @@ pub(super) fn run_tests() -> Result<()> {
     let mut stories =
         built.ignored_test_command("tests", "it", &["code::tables::", "databases::"])?;
     stories.env(SERVER_HOME, server);
-    prepared.run_tests(stories)?;
+    prepared.run_tests(venv::ensure_venv()?.with_venv(stories)?)?;
     let mut analysis = built.ignored_test_command("tests", "it", &ANALYSES)?;
     analysis.env(ALWAYS_HAND_OVER.name, "1");
     prepared.run_tests(analysis)

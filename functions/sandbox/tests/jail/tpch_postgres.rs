@@ -70,7 +70,11 @@ async fn describe(connection: &DatabaseConnection, files: &[SandboxFile]) -> Vec
         let described = described.unwrap();
         let columns = described.columns.into_iter();
         let columns = columns.map(|column| QueryColumn { name: column.name, kind: column.kind });
-        let source = DatabaseSource { connection: "tpch".to_owned(), keys: described.keys };
+        let source = DatabaseSource {
+            connection: "tpch".to_owned(),
+            keys: described.keys,
+            ..DatabaseSource::default()
+        };
         tables.push(QueryTable {
             name,
             parquet: None,

@@ -73,7 +73,7 @@ const PIECES: [&str; 61] = [
 ];
 
 /// Pieces of files that describe tables, beside the others.
-const TABLE_PIECES: [&str; 20] = [
+const TABLE_PIECES: [&str; 25] = [
     "\nsource: ",
     "orders.csv",
     "shop",
@@ -92,6 +92,11 @@ const TABLE_PIECES: [&str; 20] = [
     "hide: true",
     "always: ",
     "values: ",
+    "analyze: measure",
+    "\njoins: ",
+    "\n  - ",
+    "orders.a = b.c",
+    " AND ",
     "\ntitle: ",
     "\n---\nRules.",
 ];

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use djinn_agents::{DatabaseRelation, DescribedColumn, TableFile, TableSources, read_table};
+use djinn_agents::{
+    AnalysisPart, DatabaseRelation, DescribedColumn, TableFile, TableJoin, TableSources, read_table,
+};
 
 fn read(text: &str) -> Result<TableFile, String> {
     let data = BTreeSet::from(["orders.csv", "book.xlsx"]);
@@ -21,7 +23,8 @@ fn a_table_file_says_where_rows_come_from_and_who_has_them() {
         "---\nname: 订单\ntitle: Orders\nsource: book.xlsx\nsheet: Sheet 1\n\
          sql: SELECT * FROM book;\ntenants: [acme, beta]\nrows: owner = {user} AND t = {tenant}\n\
          columns:\n  金额: {about: The amount., also: [额, sum], values: true}\n  b: The other.\n\
-         \u{20} c: {hide: true}\n  d: {always: true}\n---\n\nA year ends in June.\n",
+         \u{20} c: {hide: true}\n  d: {always: true, analyze: none}\n\
+         joins:\n- 订单.b = people.id\n- areas.\"area, no\" = 订单.a AND 订单.b = areas.b\n---\n\nA year ends in June.\n",
     );
     let column =
         |name: &str| DescribedColumn { name: name.to_owned(), ..DescribedColumn::default() };
@@ -33,7 +36,13 @@ fn a_table_file_says_where_rows_come_from_and_who_has_them() {
     };
     let other = DescribedColumn { about: "The other.".to_owned(), ..column("b") };
     let hidden = DescribedColumn { is_hidden: true, ..column("c") };
-    let always = DescribedColumn { is_always_shown: true, ..column("d") };
+    let always =
+        DescribedColumn { is_always_shown: true, part: Some(AnalysisPart::Neither), ..column("d") };
+    let join = |line, table: &str, columns: &[(&str, &str)]| TableJoin {
+        line,
+        table: table.to_owned(),
+        columns: columns.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
+    };
     let expected = TableFile {
         name: "订单".to_owned(),
         title: Some("Orders".to_owned()),
@@ -44,6 +53,10 @@ fn a_table_file_says_where_rows_come_from_and_who_has_them() {
         tenants: vec!["acme".to_owned(), "beta".to_owned()],
         rows: Some("owner = {user} AND t = {tenant}".to_owned()),
         columns: vec![amount, other, hidden, always],
+        joins: vec![
+            join(15, "people", &[("b", "id")]),
+            join(16, "areas", &[("a", "area, no"), ("b", "b")]),
+        ],
         rules: "A year ends in June.".to_owned(),
     };
     assert_eq!(table, Ok(expected));
@@ -70,6 +83,7 @@ fn a_table_of_a_connection_has_the_rows_of_a_table_or_of_a_query() {
 #[test]
 fn a_broken_table_file_is_described_with_its_line() {
     let long = "x".repeat(501);
+    let many_joins: Vec<String> = (0..51).map(|n| format!("orders.a = b.c{n}")).collect();
     let rules = format!("---\nname: a\nsource: orders.csv\n---\n\n{}", "x".repeat(8_193));
     let name = |name: &str| format!("---\nname: {name}\nsource: orders.csv\n---\n");
     let source = |source: &str| format!("---\nname: a\nsource: {source}\n---\n");
@@ -127,6 +141,24 @@ fn a_broken_table_file_is_described_with_its_line() {
         (
             with_keys("columns:\n  a: {hide: true, values: true}"),
             "5: `values` is not allowed with `hide`",
+        ),
+        (
+            with_keys("columns:\n  a: {hide: true, analyze: measure}"),
+            "5: `analyze` is not allowed with `hide`",
+        ),
+        (
+            with_keys("columns:\n  a: {analyze: true}"),
+            "5: `analyze` is the boolean `true`: `dimension`, `measure` or `none` is expected",
+        ),
+        (with_keys("joins: {a: b}"), "4: `joins` is a mapping"),
+        (with_keys(&format!("joins: [{}]", many_joins.join(", "))), "4: `joins` has 51 joins"),
+        (with_keys("joins:\n- orders.a"), "5: `joins` holds the text `orders.a`: `TABLE.COLUMN ="),
+        (with_keys("joins:\n- orders.a = b"), "5: `joins` holds the text `orders.a = b`"),
+        (with_keys("joins:\n- orders.a = .b"), "5: `joins` holds the text `orders.a = .b`"),
+        (with_keys("joins:\n- b.a = c.a"), "`orders` on one side is expected"),
+        (
+            with_keys("joins:\n- orders.a = b.a AND orders.a = c.a"),
+            "5: `joins` holds the text `orders.a = b.a AND orders.a = c.a`",
         ),
         (with_keys("columns:\n  a: x\n  A: y"), "6: `columns` has `A` twice"),
         (with_keys("columns:\n  a: x\n  a: y"), "6: `a` stands in line 5 already"),

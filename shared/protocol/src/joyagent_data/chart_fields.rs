@@ -162,12 +162,11 @@ pub fn neutralize(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn column(key: &str, kind: &str, order: Option<&str>) -> ResultColumn {
+    fn column(key: &str, kind: &str) -> ResultColumn {
         ResultColumn {
             key: key.to_owned(),
             name: key.to_owned(),
             kind: kind.to_owned(),
-            order: order.map(str::to_owned),
             ..ResultColumn::default()
         }
     }
@@ -187,80 +186,9 @@ mod tests {
         }
     }
 
-    /// The chart that JoyAgent's page draws, by the rules of its `ChartUtils.js`.
-    fn drawn(fields: &Value) -> String {
-        let list = |name: &str| fields[name].as_array().unwrap().clone();
-        let (rows, dimensions, measures) = (list("dataList"), list("dimCols"), list("measureCols"));
-        let columns = list("columnList");
-        let find = |guid: &Value| columns.iter().find(|column| column["guid"] == *guid).unwrap();
-        let is_number =
-            |column: &Value| ["NUMBER", "DECIMAL"].iter().any(|it| column["dataType"] == *it);
-        if dimensions.len() == 1 && !measures.is_empty() && rows.len() > 1 {
-            if find(&dimensions[0])["dataType"] == "DATE" {
-                return "line".to_owned();
-            }
-            return match (&find(&measures[0])["order"], rows.len()) {
-                (Value::Null, 0..6) => "pie".to_owned(),
-                (Value::Null, _) => "bar".to_owned(),
-                (_, _) => "horizontal bar".to_owned(),
-            };
-        }
-        let is_card = rows.len() == 1 && columns.len() <= 8 && columns.iter().all(is_number);
-        if is_card { "card".to_owned() } else { "table".to_owned() }
-    }
-
-    fn texts(count: usize) -> Vec<Vec<Value>> {
-        (0..count).map(|n| vec![json!(format!("r{n}")), json!(n)]).collect()
-    }
-
-    #[test]
-    fn page_draws_the_chart_that_fits() {
-        let chart = |kind: &str| json!({"kind": kind, "x": "x", "y": ["y"]});
-        let pair = |x: &str, order| vec![column("x", x, None), column("y", "integer", order)];
-        let table = json!({"kind": "table"});
-        let dates =
-            || vec![vec![json!("2024-02-01"), json!(1)], vec![json!("2024-01-01"), json!(2)]];
-        let years = || vec![vec![json!(2025), json!(1)], vec![json!(2024), json!(2)]];
-        let two = json!({"kind": "bar", "x": "x", "y": ["y", "z"]});
-        let three = vec![
-            column("x", "text", None),
-            column("y", "integer", None),
-            column("z", "number", None),
-        ];
-        let rows3 = |n: usize| (0..n).map(|n| vec![json!(format!("{n}")), json!(n), json!(n)]);
-        for (name, expected, fields) in [
-            ("dates", "line", result(chart("line"), pair("date", None), dates())),
-            ("two dates", "line", result(chart("line"), pair("timestamp", None), dates())),
-            ("years as numbers", "line", result(chart("line"), pair("integer", None), years())),
-            ("months as texts", "line", result(chart("line"), pair("text", None), dates())),
-            ("ordered dates", "line", result(chart("line"), pair("date", Some("desc")), dates())),
-            ("parts of a whole", "pie", result(chart("pie"), pair("text", None), texts(3))),
-            ("few averages", "horizontal bar", result(chart("bar"), pair("text", None), texts(3))),
-            (
-                "a ranking",
-                "horizontal bar",
-                result(chart("bar"), pair("text", Some("desc")), texts(10)),
-            ),
-            ("many parts", "bar", result(chart("bar"), pair("text", None), texts(10))),
-            ("two measures", "bar", result(two.clone(), three.clone(), rows3(8).collect())),
-            ("two measures of few", "horizontal bar", result(two, three, rows3(3).collect())),
-            ("a listing", "table", result(table.clone(), pair("text", None), texts(40))),
-            ("a listing of dates", "table", result(table.clone(), pair("date", None), dates())),
-            (
-                "one number",
-                "card",
-                result(table.clone(), vec![column("y", "decimal", None)], vec![vec![json!(1.5)]]),
-            ),
-            ("one row with a text", "table", result(table.clone(), pair("text", None), texts(1))),
-            ("no rows", "table", result(table, pair("text", None), Vec::new())),
-        ] {
-            assert_eq!(drawn(&chart_fields(&fields)), expected, "{name}");
-        }
-    }
-
     #[test]
     fn points_of_a_line_are_in_the_order_of_time() {
-        let columns = vec![column("x", "integer", None), column("y", "integer", None)];
+        let columns = vec![column("x", "integer"), column("y", "integer")];
         let rows = [2025, 2023, 2024].map(|year| vec![json!(year), json!(1)]);
         let chart = json!({"kind": "line", "x": "x", "y": ["y"]});
         let fields = chart_fields(&result(chart, columns, rows.to_vec()));
@@ -270,7 +198,7 @@ mod tests {
 
     #[test]
     fn names_and_cells_hold_no_tags_and_keys_are_the_guids() {
-        let columns = vec![column("key<b>", "text", None), column("a_format", "number", None)];
+        let columns = vec![column("key<b>", "text"), column("a_format", "number")];
         let rows = vec![vec![json!("<img src=x>"), Value::Null], vec![json!({"a": "<"}), json!(1)]];
         let mut result = result(json!({"kind": "table"}), columns, rows);
         result.question = "<q>".to_owned();

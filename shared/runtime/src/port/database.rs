@@ -8,7 +8,7 @@ use djinn_core::time_zone::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::UserKey;
-use super::sandbox::table::{QueryColumn, TableColumn};
+use super::sandbox::table::{ForeignKey, QueryColumn, TableColumn};
 use super::secret::Secret;
 use super::tool::BoxFuture;
 
@@ -86,6 +86,9 @@ pub struct DatabaseTable {
     pub names: Vec<String>,
     /// The columns of each unique index.
     pub keys: Vec<Vec<String>>,
+    /// The keys of other tables in the columns of this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign_keys: Vec<ForeignKey>,
 }
 
 /// A table as the queries of a caller see it.

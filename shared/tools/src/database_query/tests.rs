@@ -7,7 +7,7 @@ use djinn_runtime::port::database::{
     Database, DatabaseConnection, DatabasePassword, DatabaseTable, NoDatabase,
 };
 use djinn_runtime::port::sandbox::DisabledSandbox;
-use djinn_runtime::port::sandbox::table::{ConditionProbe, DatabaseSource};
+use djinn_runtime::port::sandbox::table::ConditionProbe;
 use djinn_runtime::port::tool::BoxFuture;
 
 use super::*;
@@ -56,6 +56,7 @@ fn table() -> DescribedTable {
         tenants: Vec::new(),
         rows: None,
         columns: Vec::new(),
+        joins: Vec::new(),
         rules: String::new(),
     };
     let connection = DatabaseConnection {
@@ -66,7 +67,7 @@ fn table() -> DescribedTable {
         password: DatabasePassword::Iam,
         ca: None,
     };
-    let source = DatabaseSource { connection: "shop".to_owned(), keys: Vec::new() };
+    let source = DatabaseSource { connection: "shop".to_owned(), ..DatabaseSource::default() };
     DescribedTable {
         name: "orders".to_owned(),
         table: CatalogTable {

@@ -63,11 +63,12 @@ fn describe_visible(file: &TableFile, table: DatabaseTable) -> Result<FileTable,
         .collect();
     let mut keys = table.keys;
     keys.retain(|key| key.iter().all(|name| columns.iter().any(|column| column.name == *name)));
+    let foreign_keys = table.foreign_keys;
     Ok(FileTable {
         table: file.name.clone(),
         rows: if file.rows.is_some() { 0 } else { table.rows },
         columns,
-        database: Some(DatabaseSource { connection: file.source.clone(), keys }),
+        database: Some(DatabaseSource { connection: file.source.clone(), keys, foreign_keys }),
         ..FileTable::default()
     })
 }
@@ -116,6 +117,7 @@ mod tests {
             columns: vec![column("Region", 20), column("amount", 500)],
             names: vec!["Region".to_owned(), "amount".to_owned(), "cost".to_owned()],
             keys: vec![vec!["Region".to_owned()], vec!["cost".to_owned()]],
+            foreign_keys: Vec::new(),
         }
     }
 

@@ -168,7 +168,7 @@ fn to_preview(sql: String, value: QueryValue) -> Result<TablePreview, TableUnava
     let result = value.results.into_iter().next().filter(|result| result.error.is_none());
     let result = result.ok_or(TableUnavailable)?;
     let rows = serde_json::from_str(&result.rows).map_err(|_| TableUnavailable)?;
-    let columns = result.columns.into_iter().map(|column| column.key).collect();
+    let columns = result.columns.into_iter().map(|column| column.shown.key).collect();
     Ok(TablePreview { sql, columns, rows })
 }
 

@@ -118,6 +118,55 @@ async fn findings_in_a_result_support_the_figures_of_an_analysis() {
 
 #[tokio::test]
 #[ignore = "needs a Python: cargo verify --only data"]
+async fn findings_are_about_columns_in_the_parts_that_their_table_gives_them() {
+    let (scratch, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let tables = folder.path().join("tables");
+    std::fs::create_dir_all(&tables).unwrap();
+    std::fs::write(tables.join("sales.csv"), "region,code,amount\nEast,7,10\nWest,8,5\n").unwrap();
+    let text = "---\nname: sales\nsource: sales.csv\ncolumns:\n  region: {analyze: dimension}\n\
+        \x20 code: {analyze: none}\n  amount: {analyze: measure}\n---\n";
+    std::fs::write(tables.join("sales.md"), text).unwrap();
+    let config = folder.path().display().to_string();
+    let sandbox = open_sandbox(&scratch);
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_CONFIG", config));
+        options.vars.push(("DJINN_AGENTS__OFFERED", "all".to_owned()));
+        options.djinn = Djinn::new().with_sandbox(sandbox);
+    });
+    let world = world.await;
+    at(&world.model, "").call("data_analysis", json!({"task": TASK})).then().reply("Done.");
+    let ask = |measure: &str, dimension: &str| json!({"query": "q1", "measure": measure, "dimension": dimension});
+    let sql = "SELECT region, max(code) AS code, sum(amount) AS total, count(code) AS n FROM sales GROUP BY 1";
+    at(&world.model, "t1.c1")
+        .call("run_sql", queries(sql))
+        .then()
+        .call("find_insights", ask("Code", "region"))
+        .then()
+        .call("find_insights", ask("total", "total"))
+        .then()
+        .call("find_insights", ask("n", "region"))
+        .then()
+        .reply("Nothing stands out [q1].");
+    let frames = world.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await.rest().await;
+    let result = |turn: u32| {
+        completed(&frames, &format!("t1.c1.t{turn}.c1.result"))[0].json()["result"].clone()
+    };
+    for (turn, words) in [
+        (2, "does not offer the column `Code` as a measure of analyses. There are: total"),
+        (3, "does not offer the column `total` as a dimension of analyses. There are: region"),
+    ] {
+        assert!(result(turn)["detail"].as_str().unwrap().contains(words), "{}", result(turn));
+    }
+    assert_eq!(result(4)["status"], "done", "{}", result(4));
+    let requests = world.model.requests();
+    let child = requests.iter().find(|r| path_of(r).as_deref() == Some("t1.c1")).unwrap();
+    for line in ["| region | text, key, dimension |", "| code | integer, key, none |"] {
+        assert!(child.text().contains(line), "{line}: {}", child.text());
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a Python: cargo verify --only data"]
 async fn joyagents_clients_see_an_analysis_grow_and_then_as_a_whole() {
     let scratch = TempDir::new().unwrap();
     let world = start(&scratch).await;

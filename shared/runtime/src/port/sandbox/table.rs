@@ -73,6 +73,20 @@ pub struct DatabaseSource {
     pub connection: String,
     /// The columns of each key: no two rows have the same values in them.
     pub keys: Vec<Vec<String>>,
+    /// The keys of other tables in the columns of this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign_keys: Vec<ForeignKey>,
+}
+
+/// The key of a table of the database in the columns of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    /// The schema of the table with the key.
+    pub schema: String,
+    /// The name of that table.
+    pub table: String,
+    /// Pairs of equal columns: one of the table with the foreign key, and one of the key.
+    pub columns: Vec<(String, String)>,
 }
 
 /// A column of a table.
@@ -171,7 +185,7 @@ pub struct SqlResult {
     /// The error of a query without rows.
     pub error: Option<QueryError>,
     /// The columns, with the facts that the query shows.
-    pub columns: Vec<ResultColumn>,
+    pub columns: Vec<SqlColumn>,
     /// The simple conditions of the query, as objects with `table`, `column`, `operator` and `values`.
     pub filters: Vec<Value>,
     /// The first rows as JSON, an array of arrays.
@@ -188,6 +202,19 @@ pub struct SqlResult {
     pub file: String,
     /// The statement for a database, in place of rows.
     pub statement: Option<CheckedStatement>,
+}
+
+/// A column of a result, and the column of a table that it is traced to.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct SqlColumn {
+    /// The column as users see it.
+    #[serde(flatten)]
+    pub shown: ResultColumn,
+    /// The table; empty if unknown.
+    pub table: String,
+    /// The column of the table; empty if unknown.
+    pub column: String,
 }
 
 /// A query that passed the check for a database, and its facts.

@@ -102,7 +102,7 @@ pub struct InsightValue {
     /// of the kind.
     pub findings: Vec<Value>,
     /// The reason for missing findings: `unknown_column`, `no_number`, `no_groups`, `not_installed`; of a tool also
-    /// `unknown_query`, `no_rows` or `failed`; else empty.
+    /// `unknown_query`, `no_rows`, `no_measure`, `no_dimension` or `failed`; else empty.
     pub problem: String,
     /// The wrong column or result.
     pub name: String,
