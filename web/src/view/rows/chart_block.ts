@@ -5,6 +5,7 @@ import { type ChartData, type ChartKind, MAX_LABELS, MAX_SERIES, placesOf, type 
 
 export interface ChartBlock {
   readonly title: string;
+  /** The unit of the values, or the name of their axis. */
   readonly unit: string;
   readonly source: string;
   readonly data: ChartData;
@@ -46,7 +47,7 @@ export function readChartBlock(text: string): ChartBlock | null {
   const parts = kind === "scatter" ? pointsOf(series, names, x, y) : valuesOf(fields["labels"], series, names, kind);
   if (!parts || parts.series.every(({ values }) => values.every((value) => value === null))) return null;
   const data = cutChart(kind, { ...parts, xName: x, isStacked: fields["stacked"] === true && (kind === "bar" || kind === "area") });
-  return { title, unit, source, data, table: parts.table };
+  return { title, unit: unit || y, source, data, table: parts.table };
 }
 
 function parseFields(text: string): Fields | null {
