@@ -132,21 +132,21 @@ fn print_figures(figures: Vec<Figure>) {
     terminal::print_line(&Report::new(figures, String::new()).to_table());
 }
 
-/// Measures every figure. Quiet measurements come first, so none runs during another's cleanup.
+/// Measures every figure. Quiet measurements come early, so none runs during another's cleanup.
 async fn measure_all(agent: &Path, node: &Path) -> Result<Report> {
-    let mut figures = Vec::new();
-    terminal::print_note("1/13 one run at a time, then 16 at once");
+    // Fails if an archive has grown, so it comes before the minutes of measuring.
+    terminal::print_note("1/13 the functions' archives");
+    let mut figures = size::measure_sizes(agent).context("size")?;
+    terminal::print_note("2/13 one run at a time, then 16 at once");
     figures.extend(speed::measure_speed().await.context("speed")?);
     let parts = parts::describe_parts().await.context("parts")?;
-    terminal::print_note("2/13 processor time of runs");
+    terminal::print_note("3/13 processor time of runs");
     figures.extend(cpu::measure_cpu().await.context("processor time")?);
-    terminal::print_note("3/13 500 open streams, then 200 viewers that do not read");
+    terminal::print_note("4/13 500 open streams, then 200 viewers that do not read");
     figures.push(memory::measure_memory().await.context("memory")?);
     figures.push(viewers::measure_viewers().await.context("viewers")?);
-    terminal::print_note("4/13 starts of the agent function");
+    terminal::print_note("5/13 starts of the agent function");
     figures.push(start::measure_starts(agent).context("start")?);
-    terminal::print_note("5/13 the functions' archives");
-    figures.extend(size::measure_sizes(agent).context("size")?);
     terminal::print_note("6/13 a run of 1 000 records");
     let (turns, loading) = journal::measure_journal().await.context("journal")?;
     figures.extend(turns);

@@ -1,5 +1,6 @@
 //! The size of the functions as uploaded.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -7,37 +8,28 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::figure::{Figure, FigureLimit};
 
-/// Size of the agent's archive at b6a0633, before code and the web were added, in MB.
-const AGENT_BEFORE: f64 = 10.7;
-
 /// Measures the archives of the agent and of the executor in the same folder.
+///
+/// # Errors
+/// Returns an error if an archive is more than 2 % larger than in `infra/bench/budget.toml`.
 pub(crate) fn measure_sizes(agent: &Path) -> Result<Vec<Figure>> {
-    let executor = agent.with_file_name("executor");
-    let agent_zip = zip_program(agent)?;
-    let executor_zip = zip_program(&executor)?;
-    Ok(vec![
-        Figure {
-            name: "agent function, stripped and zipped",
-            limit: FigureLimit::AtMost(9.0),
-            unit: "MB",
-            measured: agent_zip,
-            about: describe_program(agent)?,
-        },
-        Figure {
-            name: "growth of the agent's archive",
-            limit: FigureLimit::AtMost(0.15),
-            unit: "MB",
-            measured: agent_zip - AGENT_BEFORE,
-            about: format!("beside {AGENT_BEFORE} MB at b6a0633, before code and the web came"),
-        },
-        Figure {
-            name: "executor function, stripped and zipped",
-            limit: FigureLimit::Unbounded,
-            unit: "MB",
-            measured: executor_zip,
-            about: format!("{}; nobody weighed it at b6a0633", describe_program(&executor)?),
-        },
-    ])
+    let budget: BTreeMap<String, BTreeMap<String, u64>> =
+        toml::from_str(include_str!("../budget.toml"))?;
+    let budget = budget.get("archive").context("the budget has no archives")?;
+    let mut figures = Vec::new();
+    for (function, name, limit) in [
+        ("agent", "agent function, stripped and zipped", FigureLimit::AtMost(9.0)),
+        ("executor", "executor function, stripped and zipped", FigureLimit::Unbounded),
+    ] {
+        let program = agent.with_file_name(function);
+        let measured = zip_program(&program)?;
+        let planned = budget.get(function).context("the budget has no such function")?;
+        let most = *planned as f64 * 1.02 / 1e6;
+        ensure!(measured <= most, "the {function} is {measured:.2} MB, above {most:.2} MB");
+        let about = describe_program(&program)?;
+        figures.push(Figure { name, limit, unit: "MB", measured, about });
+    }
+    Ok(figures)
 }
 
 /// Measures the archive of the gateway.
