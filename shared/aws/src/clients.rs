@@ -126,8 +126,8 @@ impl Clients {
         let config = self.service_config(endpoint).await;
         match config.http_client().filter(|_| endpoint.is_some()) {
             Some(http) => {
-                let limited = LimitedHttp::new(http, MAX_CONNECTIONS);
-                config.to_builder().http_client(limited).build()
+                let http = LimitedHttp::new(http, MAX_CONNECTIONS);
+                config.to_builder().http_client(http).build()
             }
             None => config,
         }
