@@ -56,7 +56,7 @@ def find_tables(sql):
     """Returns the folded names of all tables in a text; without a tree, of all its words."""
     try:
         trees = [tree for tree in sqlglot.parse(sql, read=_DIALECT) if tree is not None]
-    except (sqlglot.errors.SqlglotError, RecursionError):
+    except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
         return {word.casefold() for word in "".join(c if c.isalnum() or c == "_" else " " for c in sql).split()}
     return {table.name.casefold() for tree in trees for table in tree.find_all(exp.Table)}
 
@@ -70,7 +70,8 @@ def _parse(sql):
         fault = error.errors[0] if error.errors else {}
         raise SqlError("syntax", detail=fault.get("description", ""),
                        place=(fault.get("line"), fault.get("col"))) from error
-    except sqlglot.errors.SqlglotError as error:
+    except (sqlglot.errors.SqlglotError, ValueError) as error:
+        # A ValueError is raised for parts that cannot be empty, such as that of date_part('').
         raise SqlError("syntax") from error
     if len(trees) != 1:
         raise SqlError("not_one_query" if trees else "empty")

@@ -82,7 +82,7 @@ def _parse(sql):
         trees = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
     except RecursionError as error:
         raise SqlError("too_deep") from error
-    except sqlglot.errors.SqlglotError:
+    except (sqlglot.errors.SqlglotError, ValueError):
         return None
     if len(trees) != 1:
         raise SqlError("not_one_query")

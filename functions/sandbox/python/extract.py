@@ -1,6 +1,8 @@
 """Documents as text, part by part. Nothing in a document is run, and nothing outside of it is read."""
 
+import lzma
 import zipfile
+import zlib
 
 from text_encoding import read_text
 from words import words
@@ -73,7 +75,7 @@ def check_archive(path):
             _check_sizes(members)
             _check_truth(archive, members)
             return [member.filename for member in members]
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, NotImplementedError) as error:
         raise Unreadable("broken") from error
     except RuntimeError as error:
         raise Unreadable("encrypted") from error

@@ -65,8 +65,11 @@ class Fuzz(unittest.TestCase):
         while done < count or time.monotonic() < end:
             item = mutator.change(corpus)
             done += 1
-            with self.subTest(seed=seed, number=done, item=item):
+            try:
                 yield item
+            except GeneratorExit:
+                print(f"seed {seed}, change {done}: {item!r}")
+                raise
         print(f"{self.id().rpartition('.')[2]}: {done} changes, seed {seed}")
 
     def test_changed_queries_are_checked_or_rejected(self):

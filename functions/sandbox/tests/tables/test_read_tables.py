@@ -1,5 +1,6 @@
 """Files as tables: the values in Parquet, and notes of everything left out or changed."""
 
+import io
 import json
 import os
 import tempfile
@@ -80,8 +81,19 @@ JSONS = {
     "no numbers": ('[{"a": NaN, "b": 1}, {"a": 2, "b": 3}]', ["a integer", "b integer"], [(None, 1), (2, 3)]),
 }
 
+
+def broken_archive():
+    """Returns a workbook whose compressed bytes are broken."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("xl/workbook.xml", "<workbook/>" * 99)
+    before, name, after = archive.getvalue().partition(b"workbook.xml")
+    return before + name + b"\xff\xff" + after[2:]
+
+
 # Contents that are no tables, their names, and the problem.
 PROBLEMS = [
+    ("a.xlsx", broken_archive(), "broken"),
     ("a.csv", b"", "no_table"), ("a.csv", b"just a sentence\n", "no_table"), ("a.csv", b"<html><td>a</td></html>", "no_table"),
     ("a.json", b'{"a": [', "broken"), ("a.json", b"[1, 2]", "no_table"), ("a.json", b"[" * 100_000, "broken"),
     ("a.json", b'{"a": [{"x": 1}], "b": [{"y": 1}]}', "no_table"),
