@@ -21,7 +21,7 @@ use crate::configuration::write;
 use crate::world::{Answer, Door, KEY, Protocol, Question, models, quick, received, settled};
 
 /// Settings with which nothing is done beside the journal.
-fn undisturbed() -> Settings {
+pub(crate) fn undisturbed() -> Settings {
     let never = Duration::from_secs(3_600);
     Settings { lease: 2 * never, renew_every: never, mailbox_every: never, ..quick() }
 }

@@ -104,6 +104,12 @@ const STEPS: &[CheckStep] = &[
         remedy: FUZZ_REMEDY,
     },
     CheckStep {
+        name: "fuzz-table-files",
+        description: "files that describe tables, mutated for an hour: each is a table, or an error with its line",
+        run: || run_fuzz(&["--package", "djinn-agents", "--test", "it"]),
+        remedy: FUZZ_REMEDY,
+    },
+    CheckStep {
         name: "datasets",
         description: "public data sets become tables with the rows and sums that pandas reads",
         run: verify::read_datasets,

@@ -10,6 +10,7 @@ use djinn_aws::Aws;
 use djinn_core::settings::PlanSettings;
 use djinn_core::tool::EffectClass;
 use djinn_local::{ALARM_EVERY, LocalDispatch, LocalWorld, ServeTimeouts, run_executor, serve};
+use djinn_runtime::port::database::Database;
 use djinn_runtime::port::outside::Outside;
 use djinn_runtime::port::sandbox::Sandbox;
 use djinn_runtime::port::tool::Toolbox;
@@ -51,6 +52,8 @@ pub(crate) struct AgentOptions {
     pub(crate) code: Option<Arc<dyn Sandbox>>,
     /// The reader of the web. If set, Djinn's own tools and agents are offered as well.
     pub(crate) web: Option<Arc<dyn Outside>>,
+    /// The databases of connections.
+    pub(crate) database: Option<Arc<dyn Database>>,
     /// Further variables.
     pub(crate) variables: Vec<(&'static str, String)>,
 }
@@ -65,6 +68,7 @@ impl Default for AgentOptions {
             human_requests: None,
             code: None,
             web: None,
+            database: None,
             variables: Vec::new(),
         }
     }
@@ -97,6 +101,10 @@ impl AgentServer {
         };
         let djinn = match &changes.web {
             Some(outside) => djinn.with_outside(Arc::clone(outside)),
+            None => djinn,
+        };
+        let djinn = match changes.database {
+            Some(database) => djinn.with_database(database),
             None => djinn,
         };
         let mut ports =

@@ -38,6 +38,7 @@ mod size;
 mod speed;
 mod start;
 mod streams;
+mod tables;
 mod terminal;
 mod viewers;
 mod web;

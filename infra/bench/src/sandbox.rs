@@ -26,6 +26,7 @@ use crate::figure::{Figure, FigureLimit};
 use crate::looks::measure_looks;
 use crate::plan::count_requests;
 use crate::sample::Sample;
+use crate::tables::{measure_find_tables, measure_queries};
 use crate::terminal::print_note;
 
 /// Timed blocks of each kind, after a warm-up.
@@ -52,6 +53,7 @@ const CHART: &str = "import pandas as pd, matplotlib.pyplot as plt\n\
 pub(crate) async fn measure_sandbox() -> Result<Vec<Figure>> {
     let mut figures = measure_blocks().await.context("blocks")?;
     figures.extend(measure_turns().await.context("turns")?);
+    figures.push(measure_find_tables().await.context("the list of tables")?);
     Ok(figures)
 }
 
@@ -80,7 +82,8 @@ pub(crate) fn bench_session() -> Result<SessionKey> {
     })
 }
 
-async fn run_block(sandbox: &LocalSandbox, code: &str) -> Result<Duration> {
+/// Runs a block of Python, and returns its time.
+pub(crate) async fn run_block(sandbox: &LocalSandbox, code: &str) -> Result<Duration> {
     let context = JobContext::new(&bench_session()?);
     let began = Instant::now();
     let answer = sandbox.run_job(&context, block(code)?).await?;
@@ -97,7 +100,13 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     let fonts = prepare_fonts(&place, &print_note)?;
     let scratch = tempfile::tempdir()?;
     let walls = WallChoice::default();
-    let settings = ZygoteSettings { python, packages: None, fonts, needs_file_wall: true, walls };
+    let settings = ZygoteSettings {
+        python: python.clone(),
+        packages: None,
+        fonts,
+        needs_file_wall: true,
+        walls,
+    };
     let sandbox = LocalSandbox::new(settings, scratch.path().to_owned());
     let mut figures = measure_zygotes(&sandbox).await?;
     let print = time_blocks(&sandbox, "print(1)").await?;
@@ -109,6 +118,7 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
     let about = |sample: &Sample| format!("p95 {:.0} ms of {TIMED}", sample.p95());
     let looks = measure_looks(&sandbox).await?;
     let documents = measure_documents(&sandbox).await?;
+    let queries = measure_queries(&sandbox, &python).await.context("queries")?;
     figures.extend([
         figure("sandbox warm, `print(1)`, median", 40.0, "ms", print.median(), about(&print)),
         figure(
@@ -129,6 +139,7 @@ async fn measure_blocks() -> Result<Vec<Figure>> {
         looks,
     ]);
     figures.extend(documents);
+    figures.extend(queries);
     Ok(figures)
 }
 
@@ -193,7 +204,7 @@ fn zygotes_memory_mb() -> Result<f64> {
 }
 
 /// A sandbox that returns at once without running any code.
-struct InstantSandbox;
+pub(crate) struct InstantSandbox;
 
 impl Sandbox for InstantSandbox {
     fn max_bytes(&self) -> u64 {

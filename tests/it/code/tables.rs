@@ -2,6 +2,7 @@
 
 mod analyses;
 mod charts;
+mod cost;
 mod kills;
 mod tenants;
 

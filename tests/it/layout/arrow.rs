@@ -122,6 +122,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
     (
         "djinn-bench",
         &[
+            "djinn-agents",
             "djinn-aws",
             "djinn-core",
             "djinn-local",

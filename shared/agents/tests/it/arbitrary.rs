@@ -1,8 +1,8 @@
-//! Whatever stands in a file, reading it ends in an agent or a table, or in a sentence.
+//! Whatever stands in a file, reading it ends in an agent or in a sentence.
 
 use std::collections::BTreeSet;
 
-use djinn_agents::{FileProblem, TableSources, check_agents, read_table};
+use djinn_agents::check_agents;
 use proptest::prelude::*;
 
 use super::{read, with_keys, with_prompt};
@@ -72,64 +72,20 @@ const PIECES: [&str; 61] = [
     "%TAG ! a\n",
 ];
 
-/// Pieces of files that describe tables, beside the others.
-const TABLE_PIECES: [&str; 25] = [
-    "\nsource: ",
-    "orders.csv",
-    "shop",
-    "\ntable: ",
-    "sales.orders",
-    "\nsheet: ",
-    "\nsql: ",
-    "SELECT * FROM orders",
-    "\ntenants: ",
-    "\nrows: ",
-    "{user}",
-    "{tenant}",
-    "\ncolumns: ",
-    "\n  amount: ",
-    "{about: a, also: [b], ",
-    "hide: true",
-    "always: ",
-    "values: ",
-    "analyze: measure",
-    "\njoins: ",
-    "\n  - ",
-    "orders.a = b.c",
-    " AND ",
-    "\ntitle: ",
-    "\n---\nRules.",
-];
-
 fn pieces(most: usize) -> impl Strategy<Value = String> {
-    pieces_of(PIECES.to_vec(), most)
-}
-
-fn pieces_of(pieces: Vec<&'static str>, most: usize) -> impl Strategy<Value = String> {
-    let piece = proptest::sample::select(pieces);
+    let piece = proptest::sample::select(PIECES.to_vec());
     proptest::collection::vec(piece, 0..most).prop_map(|pieces| pieces.concat())
 }
 
 fn check_lines(text: &str) {
     match read(text) {
         Ok(agent) => drop(check_agents(&[agent], &BTreeSet::new())),
-        Err(problem) => check_problem(&problem, text),
+        Err(problem) => {
+            let lines = text.replace("\r\n", "\n").replace('\r', "\n").lines().count().max(1);
+            assert!((1..=lines).contains(&problem.line), "{problem} in {text:?}");
+            assert!(!problem.rule.is_empty() && problem.rule.len() < 2_000);
+        }
     }
-}
-
-fn check_table(text: &str) {
-    let data = BTreeSet::from(["orders.csv"]);
-    let sources = TableSources { data, connections: BTreeSet::from(["shop"]) };
-    match read_table("orders.md", text, &sources) {
-        Ok(table) => assert_eq!(table.relation.is_some(), table.source == "shop", "{text:?}"),
-        Err(problem) => check_problem(&problem, text),
-    }
-}
-
-fn check_problem(problem: &FileProblem, text: &str) {
-    let lines = text.replace("\r\n", "\n").replace('\r', "\n").lines().count().max(1);
-    assert!((1..=lines).contains(&problem.line), "{problem} in {text:?}");
-    assert!(!problem.rule.is_empty() && problem.rule.len() < 2_000);
 }
 
 proptest! {
@@ -154,12 +110,6 @@ proptest! {
     fn any_schema(text in pieces(30)) {
         let schema = format!("parameters:\n  type: object\n  properties:\n    {text}");
         check_lines(&with_keys(&schema));
-    }
-
-    #[test]
-    fn any_table(text in pieces_of([&PIECES[..], &TABLE_PIECES].concat(), 40), source in "orders.csv|shop") {
-        check_table(&text);
-        check_table(&format!("---\nname: orders\nsource: {source}{text}\n---\n"));
     }
 
     #[test]

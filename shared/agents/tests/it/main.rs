@@ -12,6 +12,7 @@
 mod arbitrary;
 mod arguments;
 mod broken;
+mod fuzz;
 mod good;
 mod shipped;
 mod tables;
