@@ -55,6 +55,8 @@ wordings! {
     CutByLength = "notice"."cut_by_length";
     CutByFilter = "notice"."cut_by_filter";
     NoRows = "notice"."no_rows";
+    TableSlow = "notice"."table_slow";
+    TableUnreadable = "notice"."table_unreadable";
     FallbackAnswers = "notice"."fallback_answers";
     ModelDelayed = "notice"."model_delayed";
     AnswerRejected = "notice"."answer_rejected";

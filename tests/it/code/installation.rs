@@ -94,3 +94,25 @@ async fn failed_installation_is_told_with_its_reason_and_not_as_disabled() {
         assert!(result.contains(reason) && !result.contains("disabled"), "{call}: {result}");
     }
 }
+
+#[tokio::test]
+async fn preview_without_rows_has_the_sentence_that_the_data_page_shows() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("tables")).unwrap();
+    std::fs::write(folder.path().join("tables/a.csv"), "a,b\n1,2\n").unwrap();
+    let table = "---\nname: a\nsource: a.csv\n---\n";
+    std::fs::write(folder.path().join("tables/a.md"), table).unwrap();
+    let config = folder.path().display().to_string();
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_CONFIG", config));
+        options.djinn = Djinn::new().with_sandbox(Arc::new(Installing(Err("no network"))));
+    })
+    .await;
+    let answer = world.get("/data/previewData?modelCode=a").await;
+    let body = answer.json();
+    let sentence = "The table cannot be read now. The log of the deployment has the reason.";
+    // The page shows `msg` only of a response with status 200 and another code in its body.
+    assert_eq!((answer.status, &body["code"], &body["msg"]), (200, &json!(503), &json!(sentence)));
+    let data = &body["data"];
+    assert_eq!((&data["success"], &data["errorMessage"]), (&json!(false), &json!(sentence)));
+}

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use axum::extract::State;
 use djinn_core::error_code::ErrorCode;
+use djinn_messages::Wording;
 use djinn_protocol::body::{
     DataColumnBody, DataModelBody, DataPreviewBody, DataPreviewRows, ModelListBody,
 };
 use djinn_protocol::joyagent_data::{data_type, neutralize, show_cell};
 use djinn_protocol::request::DataPreviewQuery;
-use djinn_runtime::port::table::{ListedColumn, ListedTable, TablePreview};
+use djinn_runtime::port::table::{ListedColumn, ListedTable, TablePreview, TableUnavailable};
 
 use crate::agent::{AgentPorts, SharedAgent};
 use crate::api_error::ApiError;
@@ -17,14 +18,17 @@ use crate::identity::Caller;
 use crate::query::UrlQuery;
 use crate::reply::{JsonReply, ReplyResult};
 
-/// The code of successful responses, for JoyAgent's page.
+/// The codes in the bodies of responses: JoyAgent's page shows `msg` unless the code is 200.
 const OK: u16 = 200;
+const UNAVAILABLE: u16 = 503;
 
 /// Maximum rows of a preview.
 const PREVIEW_ROWS: u32 = 100;
 
 /// Maximum time to read tables for their list. The page waits for 10 s.
 const LIST_WAIT: Duration = Duration::from_secs(7);
+/// Maximum time to read the first rows of a table.
+const PREVIEW_WAIT: Duration = Duration::from_secs(9);
 
 /// The field with the name of a table.
 const MODEL_CODE: &str = "modelCode";
@@ -42,8 +46,8 @@ pub(crate) async fn list_models<P: AgentPorts>(
     JsonReply::json(&ModelListBody { code: OK, data: tables.iter().map(show_table).collect() })
 }
 
-/// `GET /data/previewData`: the first rows of a table. Rows that cannot be read are an error in the body, which the
-/// page shows.
+/// `GET /data/previewData`: the first rows of a table. If there are none yet, the body has an error. The status stays
+/// 200, because the page shows no message of a response with another status.
 pub(crate) async fn preview_data<P: AgentPorts>(
     State(agent): State<SharedAgent<P>>,
     caller: Caller,
@@ -58,15 +62,25 @@ pub(crate) async fn preview_data<P: AgentPorts>(
     let user = caller.user_key();
     let tables = ports.tables();
     let time_zone = agent.settings.run.time_zone;
-    let preview = tables.preview_table(ports.sandbox(), &user, time_zone, &name, PREVIEW_ROWS);
-    let data = match preview.await {
+    let sandbox = ports.sandbox();
+    let preview =
+        tables.preview_table(sandbox, &user, time_zone, &name, PREVIEW_ROWS, PREVIEW_WAIT);
+    let body = match preview.await {
         None => return Err(ApiError::from(ErrorCode::TableNotFound).with_field(MODEL_CODE)),
-        Some(Ok(preview)) => show_preview(preview),
+        Some(Ok(preview)) => {
+            DataPreviewBody { code: OK, msg: String::new(), data: show_preview(preview) }
+        }
         Some(Err(error)) => {
-            DataPreviewRows { error_message: error.to_string(), ..DataPreviewRows::default() }
+            let sentence = match error {
+                TableUnavailable::Slow => Wording::TableSlow,
+                TableUnavailable::Unreadable => Wording::TableUnreadable,
+            };
+            let msg = sentence.text(agent.settings.run.language).to_owned();
+            let data = DataPreviewRows { error_message: msg.clone(), ..DataPreviewRows::default() };
+            DataPreviewBody { code: UNAVAILABLE, msg, data }
         }
     };
-    JsonReply::json(&DataPreviewBody { code: OK, data })
+    JsonReply::json(&body)
 }
 
 fn show_table(table: &ListedTable) -> DataModelBody {

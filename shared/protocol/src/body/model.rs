@@ -60,8 +60,10 @@ pub struct DataColumnBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DataPreviewBody {
-    /// Always 200, for JoyAgent's page.
+    /// 200, or 503 without rows: JoyAgent's page then shows `msg`.
     pub code: u16,
+    /// The reason for missing rows, or empty.
+    pub msg: String,
     /// The rows.
     pub data: DataPreviewRows,
 }
@@ -83,6 +85,6 @@ pub struct DataPreviewRows {
     pub data_list: Vec<Map<String, Value>>,
     /// False if the rows cannot be read now.
     pub success: bool,
-    /// The reason for missing rows, or empty.
+    /// The same as `msg`.
     pub error_message: String,
 }

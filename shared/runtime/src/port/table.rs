@@ -21,7 +21,7 @@ pub trait Tables: Send + Sync {
         wait: Duration,
     ) -> BoxFuture<'a, Vec<ListedTable>>;
 
-    /// Returns the first rows of a table; `None` for a table that the caller does not have.
+    /// Returns the first rows of a table, within `wait`; `None` for a table that the caller does not have.
     fn preview_table<'a>(
         &'a self,
         sandbox: &'a dyn Sandbox,
@@ -29,6 +29,7 @@ pub trait Tables: Send + Sync {
         time_zone: TimeZone,
         name: &'a str,
         rows: u32,
+        wait: Duration,
     ) -> BoxFuture<'a, Option<Result<TablePreview, TableUnavailable>>>;
 }
 
@@ -73,10 +74,16 @@ pub struct TablePreview {
     pub rows: Vec<Vec<Value>>,
 }
 
-/// The rows of a table cannot be read now; the log has the reason.
+/// The reason for missing rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the table cannot be read")]
-pub struct TableUnavailable;
+pub enum TableUnavailable {
+    /// The time was over before the rows were read, for example during the installation of Python.
+    #[error("the table is still being read")]
+    Slow,
+    /// The rows cannot be read now; the log has the reason.
+    #[error("the table cannot be read")]
+    Unreadable,
+}
 
 /// A deployment without tables.
 #[derive(Debug, Clone, Copy, Default)]
@@ -100,6 +107,7 @@ impl Tables for NoTables {
         _: TimeZone,
         _: &'a str,
         _: u32,
+        _: Duration,
     ) -> BoxFuture<'a, Option<Result<TablePreview, TableUnavailable>>> {
         Box::pin(async { None })
     }

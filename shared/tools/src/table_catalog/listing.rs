@@ -15,7 +15,7 @@ use djinn_runtime::port::table::{
 };
 use djinn_runtime::port::tool::BoxFuture;
 use futures::{StreamExt as _, stream};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{CatalogTable, READS_AT_ONCE, TableCatalog};
 use crate::database_query::{DatabaseQueries, DescribedTable};
@@ -54,11 +54,13 @@ impl Tables for TableCatalog {
         time_zone: TimeZone,
         name: &'a str,
         rows: u32,
+        wait: Duration,
     ) -> BoxFuture<'a, Option<Result<TablePreview, TableUnavailable>>> {
         Box::pin(async move {
             let tables = self.list_tables(user);
             let table = tables.iter().find(|table| table.file.name == name)?;
-            Some(self.read_first_rows(sandbox, user, time_zone, table, rows).await)
+            let read = self.read_first_rows(sandbox, user, time_zone, table, rows);
+            Some(timeout(wait, read).await.unwrap_or(Err(TableUnavailable::Slow)))
         })
     }
 }
@@ -75,9 +77,9 @@ impl TableCatalog {
         let read =
             self.read_table(sandbox, &job, table, user, time_zone).await.map_err(|error| {
                 tracing::warn!(%error, table = table.file.name, "a table was not read for a page");
-                TableUnavailable
+                TableUnavailable::Unreadable
             })?;
-        read.table.clone().ok_or(TableUnavailable)
+        read.table.clone().ok_or(TableUnavailable::Unreadable)
     }
 
     async fn read_first_rows(
@@ -97,7 +99,8 @@ impl TableCatalog {
             };
             return self.fetch_first_rows(sandbox, user, time_zone, described, rows).await;
         }
-        let parquet = FileName::new(&description.parquet).map_err(|_| TableUnavailable)?;
+        let parquet =
+            FileName::new(&description.parquet).map_err(|_| TableUnavailable::Unreadable)?;
         let columns = description.columns.iter();
         let columns = columns
             .map(|column| QueryColumn { name: column.name.clone(), kind: column.kind.clone() });
@@ -121,10 +124,10 @@ impl TableCatalog {
         let job = SandboxJob { work, files, state: Vec::new() };
         let answer = sandbox.run_job(&job_context(user)?, job).await.map_err(|error| {
             tracing::warn!(%error, table = table.file.name, "the first rows were not read");
-            TableUnavailable
+            TableUnavailable::Unreadable
         })?;
         let value: QueryValue =
-            serde_json::from_value(answer.value).map_err(|_| TableUnavailable)?;
+            serde_json::from_value(answer.value).map_err(|_| TableUnavailable::Unreadable)?;
         to_preview(sql, value)
     }
 
@@ -137,7 +140,7 @@ impl TableCatalog {
         table: DescribedTable,
         rows: u32,
     ) -> Result<TablePreview, TableUnavailable> {
-        let source = table.description.database.as_ref().ok_or(TableUnavailable)?;
+        let source = table.description.database.as_ref().ok_or(TableUnavailable::Unreadable)?;
         let sql = format!("SELECT * FROM \"{}\" LIMIT {rows}", table.name);
         let statement = CheckedStatement {
             connection: source.connection.clone(),
@@ -158,7 +161,7 @@ impl TableCatalog {
         };
         queries.fetch(&mut value, &mut Vec::new()).await.map_err(|error| {
             tracing::warn!(%error, "the first rows of a database were not read");
-            TableUnavailable
+            TableUnavailable::Unreadable
         })?;
         to_preview(sql, value)
     }
@@ -166,14 +169,14 @@ impl TableCatalog {
 
 fn to_preview(sql: String, value: QueryValue) -> Result<TablePreview, TableUnavailable> {
     let result = value.results.into_iter().next().filter(|result| result.error.is_none());
-    let result = result.ok_or(TableUnavailable)?;
-    let rows = serde_json::from_str(&result.rows).map_err(|_| TableUnavailable)?;
+    let result = result.ok_or(TableUnavailable::Unreadable)?;
+    let rows = serde_json::from_str(&result.rows).map_err(|_| TableUnavailable::Unreadable)?;
     let columns = result.columns.into_iter().map(|column| column.shown.key).collect();
     Ok(TablePreview { sql, columns, rows })
 }
 
 fn job_context(user: &UserKey) -> Result<JobContext, TableUnavailable> {
-    let session = SessionId::new(SESSION).map_err(|_| TableUnavailable)?;
+    let session = SessionId::new(SESSION).map_err(|_| TableUnavailable::Unreadable)?;
     Ok(JobContext::new(&user.session_key(&session)))
 }
 
@@ -208,5 +211,70 @@ fn list_table(table: &CatalogTable, read: Option<&FileTable>) -> ListedTable {
         rules: file.rules.clone(),
         sql: file.sql.clone(),
         columns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use djinn_agents::{TableSources, read_table};
+    use djinn_core::id::{TenantId, UserId};
+    use djinn_runtime::port::sandbox::{SandboxAnswer, SandboxError};
+    use djinn_runtime::port::text_folder::{FolderText, TextFolder, TextFolderError};
+
+    use super::*;
+
+    /// A sandbox whose Python is still being installed.
+    struct InstallingSandbox;
+
+    impl Sandbox for InstallingSandbox {
+        fn max_bytes(&self) -> u64 {
+            1_000
+        }
+
+        fn run_job<'a>(
+            &'a self,
+            _: &'a JobContext,
+            _: SandboxJob,
+        ) -> BoxFuture<'a, Result<SandboxAnswer, SandboxError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    struct OneFile;
+
+    impl TextFolder for OneFile {
+        fn path(&self) -> String {
+            String::new()
+        }
+
+        fn read_texts(&self) -> BoxFuture<'_, Result<Vec<FolderText>, TextFolderError>> {
+            Box::pin(async { Ok(Vec::new()) })
+        }
+
+        fn read_data<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, TextFolderError>> {
+            Box::pin(async { Ok(b"a,b\n1,2\n".to_vec()) })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn page_waits_for_the_sandbox_no_longer_than_it_says() {
+        let sources = TableSources { data: BTreeSet::from(["a.csv"]), ..TableSources::default() };
+        let text = "---\nname: a\nsource: a.csv\ncolumns: {b: The second.}\n---\n";
+        let file = Arc::new(read_table("a.md", text, &sources).unwrap());
+        let catalog = TableCatalog::default();
+        let table = CatalogTable { file, sha256: "".into(), connection: None };
+        catalog.replace(Arc::new(OneFile), vec![table]);
+        let user =
+            UserKey { tenant: TenantId::new("acme").unwrap(), user: UserId::new("ann").unwrap() };
+        let wait = Duration::from_secs(7);
+        let zone = TimeZone::default();
+        let tables: &dyn Tables = &catalog;
+        let listed = tables.list_tables(&InstallingSandbox, &user, zone, wait).await;
+        assert_eq!(listed[0].columns[0].name, "b");
+        let preview = tables.preview_table(&InstallingSandbox, &user, zone, "a", 100, wait).await;
+        assert_eq!(preview, Some(Err(TableUnavailable::Slow)));
     }
 }
