@@ -43,6 +43,7 @@ wordings! {
     CallUntrusted = "call_failure"."untrusted";
     CallStopped = "call_failure"."stopped";
     CallSkipped = "call_failure"."skipped";
+    CallUnanswered = "call_failure"."unanswered";
     CallAnswered = "call_failure"."answered";
     KeyMissing = "key"."missing";
     KeyRejected = "key"."rejected";

@@ -132,11 +132,11 @@ export function callLine(tool: string, parameters: unknown): string {
   return subject ? `${tool} · ${subject}` : tool;
 }
 
-/** Returns how a call ended without a result: a user's decision is no failure. */
+/** Returns how a call ended without a result: a user's decision, or none in time, is no failure. */
 export function outcomeOf(call: CallRow): "failed" | "skipped" | "stopped" | null {
   if (call.result?.status !== "failed") return null;
   const { reason } = call.result;
-  if (reason === "skipped" || reason === "answered") return "skipped";
+  if (reason === "skipped" || reason === "unanswered" || reason === "answered") return "skipped";
   return reason === "stopped" ? "stopped" : "failed";
 }
 

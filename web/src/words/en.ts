@@ -213,6 +213,7 @@ export const en = {
       too_deep: "An agent at too deep a level.",
       untrusted: "Not run: it would send data out after reading text of unknown authors.",
       skipped: "Skipped.",
+      unanswered: "Not run: nobody responded in time.",
       answered: "Not run: a user sent words instead.",
     },
   },

@@ -206,6 +206,7 @@ export const zh: Words = {
       too_deep: "智能体层级过深。",
       untrusted: "未执行：在读取来源不明的文本之后，此调用会向外发送数据。",
       skipped: "已跳过。",
+      unanswered: "未执行：无人及时答复。",
       answered: "未执行：用户改为给出了文字答复。",
     },
   },

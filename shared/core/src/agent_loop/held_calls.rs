@@ -8,8 +8,8 @@ use super::open_turn::result_event;
 use super::{AgentLoop, LoopStage, TurnUpdate};
 use crate::estimate::Estimate;
 use crate::human::{
-    ASK_USER, HumanRequest, HumanResponse, Interrupt, Reason, Subject, approval_reasons, call_risk,
-    digest_call,
+    ASK_USER, HumanRequest, HumanResponse, Interrupt, Reason, ResponseRecord, Subject,
+    approval_reasons, call_risk, digest_call,
 };
 use crate::id::{CallId, HumanRequestId};
 use crate::input::FinishReason;
@@ -130,19 +130,18 @@ impl AgentLoop {
     }
 
     /// Processes a response about a call, which becomes due or receives a result. `None` if no call waits for
-    /// the response. The model reads a change and its `comment`.
+    /// the response. The model reads a change and its comment.
     pub fn resolve_request(
         &mut self,
         request: &HumanRequestId,
-        answer: &HumanResponse,
-        comment: &str,
+        response: &ResponseRecord,
     ) -> Option<TurnUpdate> {
         let LoopStage::Acting(turn) = &mut self.stage else { return None };
         let open = turn.calls.iter_mut().find(|open| open.held_for.as_ref() == Some(request))?;
         open.held_for = None;
         let mut update = TurnUpdate::default();
         let asks_user = open.call.tool == ASK_USER;
-        let outcome = match answer {
+        let outcome = match &response.answer {
             // Consent and changed arguments both answer a question.
             HumanResponse::Confirm if asks_user => user_answer("yes"),
             HumanResponse::Modify { arguments } if asks_user => {
@@ -152,12 +151,15 @@ impl AgentLoop {
             HumanResponse::Confirm => return Some(update),
             HumanResponse::Modify { arguments } => {
                 open.call.arguments = ToolArguments::Parsed(arguments.clone());
-                open.call.edit_comment = Some(comment.to_owned());
+                open.call.edit_comment = Some(response.comment.clone());
                 return Some(update);
             }
             // A stopped run answers the call itself.
             HumanResponse::Skip | HumanResponse::Stop => {
-                ToolResult::Failed { reason: ToolFailure::Skipped, detail: String::new() }
+                let is_timeout = response.by.is_none();
+                let reason =
+                    if is_timeout { ToolFailure::Unanswered } else { ToolFailure::Skipped };
+                ToolResult::Failed { reason, detail: String::new() }
             }
             HumanResponse::Say { text } => {
                 ToolResult::Failed { reason: ToolFailure::Answered, detail: text.clone() }

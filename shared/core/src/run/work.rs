@@ -164,8 +164,7 @@ pub(super) trait Work: WorkValue {
         _settings: &RunSettings,
     ) -> Option<WorkUpdate> {
         let agent = self.agent_mut()?;
-        let update = agent.resolve_request(&request.id, &response.answer, &response.comment);
-        update.map(WorkUpdate::from)
+        agent.resolve_request(&request.id, response).map(WorkUpdate::from)
     }
 
     /// Ends the work early, and returns the completed work and the ends of open work.

@@ -29,8 +29,10 @@ pub enum ToolFailure {
     TooDeep,
     /// The call would have sent data out after the run read untrusted text, and the settings ask no user.
     Untrusted,
-    /// A user declined the call, or no user responded in time.
+    /// A user declined the call.
     Skipped,
+    /// No user responded in time. The call was not run.
+    Unanswered,
     /// A user responded with a text instead; the detail contains the text.
     Answered,
 }
@@ -52,6 +54,7 @@ impl ToolFailure {
             Self::TooDeep => "too_deep",
             Self::Untrusted => "untrusted",
             Self::Skipped => "skipped",
+            Self::Unanswered => "unanswered",
             Self::Answered => "answered",
         }
     }

@@ -355,7 +355,7 @@ fn a_question_of_the_models_is_answered_by_a_person_alone() {
     run.apply_input(&input("expired t1.c1"), 1_000_000).unwrap();
     let ConversationItem::Turn(turn) = &run.conversation().items[0] else { panic!("no turn") };
     let ToolResult::Failed { reason, .. } = &turn.calls[0].1 else { panic!("{turn:?}") };
-    assert_eq!(*reason, ToolFailure::Skipped);
+    assert_eq!(*reason, ToolFailure::Unanswered);
 }
 
 #[test]

@@ -116,7 +116,7 @@ impl Calls {
                 let output = if call.has_visible_result { json!(text) } else { Value::Null };
                 json!({"type": "tool-output-available", "toolCallId": id, "output": output})
             }
-            ToolResult::Failed { reason: ToolFailure::Skipped, .. } => {
+            ToolResult::Failed { reason: ToolFailure::Skipped | ToolFailure::Unanswered, .. } => {
                 json!({"type": "tool-output-denied", "toolCallId": id})
             }
             ToolResult::Failed { reason, detail } => {

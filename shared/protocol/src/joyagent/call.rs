@@ -231,6 +231,7 @@ fn is_tool_failure(reason: ToolFailure) -> bool {
         | ToolFailure::Untrusted
         | ToolFailure::Stopped
         | ToolFailure::Skipped
+        | ToolFailure::Unanswered
         | ToolFailure::Answered => false,
     }
 }

@@ -54,6 +54,7 @@ pub(super) fn failed_call_notice(
         ToolFailure::Untrusted => (Wording::CallUntrusted, false),
         ToolFailure::Stopped => (Wording::CallStopped, false),
         ToolFailure::Skipped => (Wording::CallSkipped, false),
+        ToolFailure::Unanswered => (Wording::CallUnanswered, false),
         ToolFailure::Answered => (Wording::CallAnswered, true),
     };
     let notice = if detail.trim().is_empty() || !has_words {

@@ -176,8 +176,10 @@ fragments! {
     OUTCOME_UNTRUSTED = "outcome/untrusted", 1_000;
     /// The note about a call that was stopped with its run.
     OUTCOME_STOPPED = "outcome/stopped", 1_000;
-    /// The note about a call that a user rejected or did not answer in time.
+    /// The note about a call that a user rejected.
     OUTCOME_SKIPPED = "outcome/skipped", 1_000;
+    /// The note about a call for which no user responded in time.
+    OUTCOME_UNANSWERED = "outcome/unanswered", 1_000;
     /// A user's words in place of a call's result.
     OUTCOME_ANSWERED = "outcome/answered", 20_000;
     /// The note that a user changed a call's arguments.

@@ -63,6 +63,7 @@ fn result_text(outcome: &ToolResult) -> Option<String> {
             | ToolFailure::TooMany
             | ToolFailure::TooDeep
             | ToolFailure::Untrusted
+            | ToolFailure::Unanswered
             | ToolFailure::Stopped => None,
         },
     }

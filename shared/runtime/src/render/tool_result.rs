@@ -70,7 +70,9 @@ fn unchanged_result_text(
         ToolResult::Done(ToolOutput { view: ResultView::UserAnswer, text, .. }) => {
             prompts.render(language, prompt::OUTCOME_USER_ANSWER, json!({"text": text}))
         }
-        ToolResult::Failed { reason: ToolFailure::Skipped, .. } if call.tool == ASK_USER => {
+        ToolResult::Failed { reason: ToolFailure::Skipped | ToolFailure::Unanswered, .. }
+            if call.tool == ASK_USER =>
+        {
             prompts.render(language, prompt::OUTCOME_NO_ANSWER, ())
         }
         ToolResult::Done(observation) => match &observation.full_output {
@@ -126,6 +128,7 @@ fn failure_fragment(reason: ToolFailure) -> Fragment {
         ToolFailure::Untrusted => prompt::OUTCOME_UNTRUSTED,
         ToolFailure::Stopped => prompt::OUTCOME_STOPPED,
         ToolFailure::Skipped => prompt::OUTCOME_SKIPPED,
+        ToolFailure::Unanswered => prompt::OUTCOME_UNANSWERED,
         ToolFailure::Answered => prompt::OUTCOME_ANSWERED,
     }
 }

@@ -21,8 +21,7 @@ impl PlanSolve {
         response: &ResponseRecord,
         settings: &RunSettings,
     ) -> Option<WorkUpdate> {
-        let mut update =
-            self.planner.resolve_request(&ask.id, &response.answer, &response.comment)?;
+        let mut update = self.planner.resolve_request(&ask.id, response)?;
         let mut plan = self.plan.clone();
         let mut is_done = false;
         let (call, tool, _) = ask.subject.call()?;
@@ -84,16 +83,19 @@ impl PlanSolve {
     }
 }
 
-/// Returns true if a turn holds an invalid plan. A plan that users rejected is not invalid, because users
-/// decide.
+/// Returns true if a turn holds an invalid plan. A plan that users rejected or left without a response is not
+/// invalid, because users decide.
 fn is_rejected_plan(item: &ConversationItem) -> bool {
     let ConversationItem::Turn(turn) = item else { return false };
     turn.calls.iter().any(|(call, outcome)| match outcome {
         ToolResult::Done(_) => false,
         ToolResult::PlanRefused { .. } => true,
         ToolResult::Failed { reason, .. } => {
-            call.tool == PLANNING_TOOL
-                && !matches!(reason, ToolFailure::Skipped | ToolFailure::Answered)
+            let is_unwanted = matches!(
+                reason,
+                ToolFailure::Skipped | ToolFailure::Unanswered | ToolFailure::Answered
+            );
+            call.tool == PLANNING_TOOL && !is_unwanted
         }
     })
 }
