@@ -4,8 +4,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, expect, test } from "vitest";
+import { parse } from "smol-toml";
+import { afterEach, expect, test, vi } from "vitest";
 import { Markdown } from "../src/view/markdown/Markdown";
+import { spansOf } from "../src/view/rows/chart";
 import { readChartBlock } from "../src/view/rows/chart_block";
 import { TestPage } from "./page";
 
@@ -71,22 +73,74 @@ test("stacked bars end with the sum of each side", async () => {
   expect([...page.element.querySelectorAll("[data-bar] > text")].map((text) => text.textContent)).toEqual(["-5", "3"]);
 });
 
+interface Listed {
+  readonly charts: Readonly<Record<string, string>>;
+  readonly others: Readonly<Record<string, string>>;
+}
+
+// The test of `chart.py` reads the same list.
+const listFile = join(import.meta.dirname, "../../functions/sandbox/tests/tables/chart_blocks.toml");
+const listed = parse(readFileSync(listFile, "utf8")) as unknown as Listed;
+
+test.each(Object.entries(listed.charts))("%s: drawn", async (_name, json) => {
+  const page = await show(fenced(json));
+  expect(page.element.querySelector("[role=img] :is([data-bar], [data-point], [data-slice])")).not.toBeNull();
+  expect(page.element.innerHTML).not.toContain("NaN");
+});
+
 test.each([
-  ["no JSON", "{"],
-  ["a list", "[]"],
-  ["another kind", JSON.stringify({ ...bars, type: "donut", series })],
-  ["an unknown key", JSON.stringify({ ...bars, colour: "red", series })],
-  ["a word that is no text", JSON.stringify({ ...bars, unit: 5, series })],
-  ["no series", JSON.stringify({ ...bars, series: [] })],
-  ["values that are too few", JSON.stringify({ ...bars, series: [{ values: [1] }] })],
-  ["values that are no numbers", JSON.stringify({ ...bars, series: [{ values: ["1", 2] }] })],
-  ["no value", JSON.stringify({ ...bars, series: [{ values: [null, null] }] })],
-  ["a pie with a debt", JSON.stringify({ ...bars, type: "pie", series: [{ values: [1, -1] }] })],
-  ["points that are no pairs", JSON.stringify({ type: "scatter", series: [{ points: [[1]] }] })],
+  ...Object.entries(listed.others),
+  ["values after all bars that have room", JSON.stringify({ type: "bar", labels: Array(41).fill("a"), series: [{ values: [...Array(40).fill(null), 1] }] })],
 ])("%s stays code", async (_name, json) => {
   const page = await show(fenced(json));
   expect(page.element.querySelector("pre")?.textContent).toBe(json);
   expect(page.element.querySelector("[role=img]")).toBeNull();
+});
+
+const equal = (count: number): number[] => Array<number>(count).fill(5);
+
+test("a whole with more parts than a chart has room for shows values, no shares", async () => {
+  const page = await show(fenced(JSON.stringify({ type: "pie", labels: equal(20), series: [{ values: equal(20) }] })));
+  expect(page.element.querySelectorAll("[data-bar]").length).toBe(20);
+  expect(page.text).not.toContain("%");
+});
+
+test("more series than a chart has room for are no sum", async () => {
+  const many = equal(8).map((value) => ({ values: [value] }));
+  const page = await show(fenced(JSON.stringify({ type: "bar", stacked: true, labels: ["x"], series: many })));
+  expect([...page.element.querySelectorAll("[data-bar] > text")].map((text) => text.textContent)).toEqual(equal(6).map(String));
+});
+
+test("lines add up, also with values below zero", () => {
+  const stacked = [{ values: [3] }, { values: [-1] }, { values: [2] }];
+  const data = readChartBlock(JSON.stringify({ type: "line", stacked: true, labels: ["x"], series: stacked }))?.data;
+  expect(data && spansOf(data).map(([span]) => span?.end)).toEqual([3, 2, 4]);
+});
+
+test("of more than 500 points, the first are drawn", () => {
+  const points = Array.from({ length: 501 }, (_, at) => [at, at]);
+  expect(readChartBlock(JSON.stringify({ type: "scatter", series: [{ points }] }))?.data.labels.at(-1)).toBe("499");
+});
+
+test("values between 1900 and 2100 are values, and places on the axis of points may be years", async () => {
+  const cells = async (block: unknown): Promise<(string | null)[]> =>
+    [...(await show(fenced(JSON.stringify(block)))).element.querySelectorAll("td")].map((cell) => cell.textContent);
+  expect(await cells({ type: "bar", labels: ["a"], series: [{ values: [2000] }] })).toEqual(["a", "2,000"]);
+  expect(await cells({ type: "scatter", series: [{ name: "a", points: [[2000, 2000]] }] })).toEqual(["a", "2000", "2,000"]);
+});
+
+test("labels at one place are drawn without an error", async () => {
+  const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const labels = ["2024-01-01", "2024-01-01", "2024-01-05"];
+  await show(fenced(JSON.stringify({ type: "line", labels, series: [{ values: [1, 2, 3] }] })));
+  expect(error).not.toHaveBeenCalled();
+  error.mockRestore();
+});
+
+test("a long line of JSON is a chart", async () => {
+  const labels = Array.from({ length: 400 }, (_, index) => `[*${index}*]`);
+  const page = await show(fenced(JSON.stringify({ type: "line", labels, series: [{ values: labels.map((_, index) => index) }] })));
+  expect(page.element.querySelector("[role=img]")).not.toBeNull();
 });
 
 test("a block that grows shows neither its JSON nor an error", async () => {
@@ -97,9 +151,9 @@ test("a block that grows shows neither its JSON nor an error", async () => {
 });
 
 test("no JSON breaks the page, and no number is drawn outside", async () => {
-  const value = fc.oneof(fc.constant(null), fc.double({ min: -1e14, max: 1e14, noNaN: true }));
+  const value = fc.oneof(fc.constantFrom(null, 0), fc.double({ min: -1e14, max: 1e14, noNaN: true }));
   const point = fc.tuple(fc.double({ min: -1e9, max: 1e9, noNaN: true }), fc.double({ min: -1e9, max: 1e9, noNaN: true }));
-  const chart = fc.integer({ min: 1, max: 6 }).chain((count) =>
+  const chart = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 7, max: 60 })).chain((count) =>
     fc.record({
       type: fc.constantFrom("line", "area", "bar", "pie", "scatter"),
       stacked: fc.boolean(),
@@ -113,7 +167,7 @@ test("no JSON breaks the page, and no number is drawn outside", async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(chart, fc.json().map((json) => JSON.parse(json) as unknown)), async (block) => {
       const page = await show(fenced(JSON.stringify(block)));
-      expect(page.element.innerHTML).not.toMatch(/NaN|Infinity/);
+      expect(page.element.innerHTML).not.toMatch(/NaN|Infinity|lowest , highest /);
       expect(page.text).not.toContain("could not be");
       await page.close();
       pages.pop();

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import type { QueryRows } from "../src/store/types";
 import { chartOf, compareCells, ticksOf } from "../src/view/rows/chart";
+import { isQuantity } from "../src/view/rows/column_kinds";
 import { Rows } from "../src/view/rows/Rows";
 import { RowMaker } from "../src/view/talk/rows";
 import { EMPTY_TURN } from "../src/store/turns";
@@ -49,6 +50,7 @@ test.each([
   ["pie", [["a", 2], ["b", 1]], "pie", ["a", "b"]],
   ["pie", [["a", 2], ["b", -1]], "bar", ["a", "b"]],
   ["pie", [["a", 0], ["b", 0]], "bar", ["a", "b"]],
+  ["pie", Array.from({ length: 13 }, () => ["a", 1]), "bar", Array(13).fill("a")],
   ["bar", [["a", "many"], ["b", "few"]], null, []],
   ["bar", [["a", 2]], null, []],
   ["table", [["a", 2], ["b", 1]], null, []],
@@ -117,10 +119,17 @@ test.each([
   ["订单号", "integer", "measure", [12345], ["12345"]],
   ["period", "integer", undefined, [2021, 2024], ["2021", "2024"]],
   ["digits", "text", undefined, ["1284000"], ["1284000"]],
-  ["paid", "integer", undefined, [12345], ["12,345"]],
+  ["founded", "integer", "measure", [2021, 2024], ["2,021", "2,024"]],
 ])("numbers of %s, %s, %s", async (name, type, role, values, expected) => {
   const page = await show([result("table", values.map((value) => [value]), { columns: [{ key: name, name, type, ...(role ? { role } : {}) }] as QueryRows["columns"] })]);
   expect(cells(page)).toEqual(expected);
+});
+
+test.each([
+  [["orderid", "customerid", "userid", "orderID", "zipCode", "ZIPCode", "orderNo", "phoneNumber", "postcode"], false],
+  [["paid", "amountPaid", "unpaid", "bid", "total_bid", "covid"], true],
+])("numbers of %j are quantities: %s", (names, expected) => {
+  expect(names.map((name) => isQuantity(column(name, "integer"), [12345]))).toEqual(names.map(() => expected));
 });
 
 test("a chart is drawn and named, and hostile cells are text", async () => {

@@ -101,6 +101,6 @@ _WORDS = {
 }
 
 
-def words(language, key, **values):
+def words(language, key, /, **values):
     """Returns the label of this key in a language (`en`, `zh`), filled in; `values` are not interpreted as formats."""
     return _WORDS.get(language, _WORDS["en"])[key].format(**values)

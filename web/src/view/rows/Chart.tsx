@@ -101,11 +101,11 @@ function Lines({ data, width, language }: ShapeProps): ReactNode {
           </text>
         </g>
       ))}
-      {marks.map(({ place, text, width: room }) => {
+      {marks.map(({ place, text, width: room }, index) => {
         const at = ROOM.left + place * inner.width;
         const side = at < room / 2 ? "start" : at + room / 2 > width ? "end" : "middle";
         return (
-          <text key={place} x={at} y={HEIGHT - 8} textAnchor={side} className={styles.tick}>
+          <text key={index} x={at} y={HEIGHT - 8} textAnchor={side} className={styles.tick}>
             {text}
           </text>
         );

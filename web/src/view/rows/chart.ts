@@ -69,10 +69,11 @@ export function chartOf(result: Pick<QueryRows, "chart" | "columns" | "rows">): 
   return { kind, xName, labels, places: placesOf(labels), series: drawn, isStacked: false, isCut };
 }
 
-/** Returns true if one measure can be parts of a whole. */
+/** Returns true if one measure can be parts of a whole, and all have room. */
 function isWhole(rows: readonly (readonly unknown[])[], measures: readonly number[]): boolean {
   const values = rows.map((row) => numberOf(row[measures[0] ?? 0]) ?? -1);
-  return measures.length === 1 && values.every((value) => value >= 0) && values.some((value) => value > 0);
+  const hasRoom = measures.length === 1 && rows.length <= MAX_LABELS.pie;
+  return hasRoom && values.every((value) => value >= 0) && values.some((value) => value > 0);
 }
 
 /** Spreads dates and numbers by their distances, and other labels evenly. */
@@ -115,13 +116,13 @@ export interface Span {
   readonly end: number;
 }
 
-/** Returns the place of each value: from zero, or from the end of the values below it with the same sign. */
-export function spansOf({ series, labels, isStacked }: ChartData): readonly (readonly (Span | null)[])[] {
+/** Returns the place of each value: from zero, or from the end of the values below it; bars of each sign add up apart. */
+export function spansOf({ kind, series, labels, isStacked }: ChartData): readonly (readonly (Span | null)[])[] {
   const ends = { up: labels.map(() => 0), down: labels.map(() => 0) };
   return series.map(({ values }) =>
     values.map((value, index) => {
       if (value === null) return null;
-      const side = value < 0 ? ends.down : ends.up;
+      const side = kind === "bar" && value < 0 ? ends.down : ends.up;
       const begin = isStacked ? (side[index] ?? 0) : 0;
       const end = begin + value;
       side[index] = end;

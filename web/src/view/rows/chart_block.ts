@@ -15,9 +15,9 @@ export interface ChartBlock {
 
 const KINDS: readonly string[] = ["line", "area", "bar", "pie", "scatter"] satisfies readonly ChartKind[];
 const KEYS = new Set(["type", "title", "unit", "labels", "series", "source", "stacked", "horizontal", "x", "y"]);
-/** The limits of a block: UTF-16 units, series, labels or points, and UTF-16 units of a text. */
+/** The limits of a block: UTF-16 units, series, labels or drawn points of a series, and UTF-16 units of a text. */
 const MAX_JSON = 60_000;
-const MAX_GIVEN_SERIES = 12;
+const MAX_BLOCK_SERIES = 12;
 const MAX_POINTS = 500;
 const MAX_TEXT = 200;
 
@@ -29,7 +29,7 @@ const isNumber = (value: unknown): value is number => typeof value === "number" 
 const isPoint = (value: unknown): value is Point => Array.isArray(value) && value.length === 2 && value.every(isNumber);
 const isListOf = <T>(value: unknown, most: number, is: (item: unknown) => item is T): value is readonly T[] =>
   Array.isArray(value) && value.length > 0 && value.length <= most && value.every(is);
-const isLabel = (value: unknown): value is string | number => typeof value === "string" || typeof value === "number";
+const isLabel = (value: unknown): value is string | number | boolean => ["string", "number", "boolean"].includes(typeof value);
 const isValue = (value: unknown): value is number | null => value === null || isNumber(value);
 
 /** Reads the JSON of a block; null if it is no chart. */
@@ -37,16 +37,17 @@ export function readChartBlock(text: string): ChartBlock | null {
   const fields = parseFields(text);
   const kind = fields?.["type"] as ChartKind;
   if (!fields || !KINDS.includes(kind) || Object.keys(fields).some((key) => !KEYS.has(key))) return null;
-  const words = ["title", "unit", "source", "x", "y"].map((key) => fields[key] ?? "");
+  const words = ["title", "unit", "source", "x", "y"].map((key) => (key in fields ? fields[key] : ""));
   if (!words.every((word) => typeof word === "string")) return null;
   const [title = "", unit = "", source = "", x = "", y = ""] = words.map((word) => word.trim().slice(0, MAX_TEXT));
   const { series } = fields;
-  if (!isListOf(series, MAX_GIVEN_SERIES, isObject)) return null;
+  if (!isListOf(series, MAX_BLOCK_SERIES, isObject)) return null;
   if (!series.every(({ name }) => name === undefined || typeof name === "string")) return null;
   const names = series.map(({ name }) => ((name as string | undefined) ?? "").slice(0, MAX_TEXT) || y || unit || title);
   const parts = kind === "scatter" ? pointsOf(series, names, x, y) : valuesOf(fields["labels"], series, names, kind);
-  if (!parts || parts.series.every(({ values }) => values.every((value) => value === null))) return null;
-  const data = cutChart(kind, { ...parts, xName: x, isStacked: fields["stacked"] === true && (kind === "bar" || kind === "area") });
+  if (!parts) return null;
+  const data = cutChart(kind, { ...parts, xName: x, isStacked: Boolean(fields["stacked"]) && kind !== "pie" && kind !== "scatter" });
+  if (data.series.every(({ values }) => values.every((value) => value === null))) return null;
   return { title, unit: unit || y, source, data, table: parts.table };
 }
 
@@ -68,11 +69,12 @@ interface Parts {
 }
 
 const numberColumn = (name: string, index: number) => ({ key: `${index}`, name, type: "number" });
+const valueColumn = (name: string, index: number) => ({ ...numberColumn(name, index), role: "measure" as const });
 
 /** Returns the values of each label. */
-function valuesOf(given: unknown, series: readonly Fields[], names: readonly string[], kind: ChartKind): Parts | null {
-  if (!isListOf(given, MAX_POINTS, isLabel)) return null;
-  const labels = given.map((label) => String(label).slice(0, MAX_TEXT));
+function valuesOf(labelList: unknown, series: readonly Fields[], names: readonly string[], kind: ChartKind): Parts | null {
+  if (!isListOf(labelList, MAX_POINTS, isLabel)) return null;
+  const labels = labelList.map((label) => String(label).slice(0, MAX_TEXT));
   const rows = series.map(({ values }) => values);
   if (!rows.every((values) => isListOf(values, MAX_POINTS, isValue) && values.length === labels.length)) return null;
   const lists = rows as readonly (readonly (number | null)[])[];
@@ -84,7 +86,7 @@ function valuesOf(given: unknown, series: readonly Fields[], names: readonly str
     places: placesOf(labels),
     series: lists.map((values, index) => ({ name: names[index] ?? "", values })),
     table: {
-      columns: [{ key: "label", name: "", type: "text" }, ...names.map(numberColumn)],
+      columns: [{ key: "label", name: "", type: "text" }, ...names.map(valueColumn)],
       rows: labels.map((label, index) => [label, ...lists.map((values) => values[index] ?? null)]),
     },
   };
@@ -93,8 +95,11 @@ function valuesOf(given: unknown, series: readonly Fields[], names: readonly str
 /** Returns the points of all series, each as a value at its own label. */
 function pointsOf(series: readonly Fields[], names: readonly string[], x: string, y: string): Parts | null {
   const lists = series.map(({ points }) => points);
-  if (!lists.every((points) => isListOf(points, MAX_POINTS, isPoint))) return null;
-  const points = (lists as readonly (readonly Point[])[]).flatMap((list, index) => list.map(([at, value]) => ({ index, at, value })));
+  if (!lists.every((points) => Array.isArray(points) && points.every(isPoint))) return null;
+  const points = (lists as readonly (readonly Point[])[]).flatMap((list, index) =>
+    list.slice(0, MAX_POINTS).map(([at, value]) => ({ index, at, value })),
+  );
+  if (points.length === 0) return null;
   const all = points.map(({ at }) => at);
   const low = Math.min(...all);
   const width = Math.max(...all) - low;
@@ -103,19 +108,21 @@ function pointsOf(series: readonly Fields[], names: readonly string[], x: string
     places: all.map((at) => (width > 0 ? (at - low) / width : 0.5)),
     series: names.map((name, index) => ({ name, values: points.map((point) => (point.index === index ? point.value : null)) })),
     table: {
-      columns: [{ key: "name", name: "", type: "text" }, numberColumn(x || "x", 0), numberColumn(y || "y", 1)],
+      columns: [{ key: "name", name: "", type: "text" }, numberColumn(x || "x", 0), valueColumn(y || "y", 1)],
       rows: points.map(({ index, at, value }) => [names[index], at, value]),
     },
   };
 }
 
-/** Leaves out what a chart has no room for. */
-function cutChart(kind: ChartKind, whole: Omit<ChartData, "kind" | "isCut">): ChartData {
+/** Leaves out what a chart has no room for. Values without the others are neither shares nor parts of a sum. */
+function cutChart(wanted: ChartKind, whole: Omit<ChartData, "kind" | "isCut">): ChartData {
+  const kind = wanted === "pie" && whole.labels.length > MAX_LABELS.pie ? "bar" : wanted;
   const most = MAX_LABELS[kind];
   const series = whole.series.slice(0, MAX_SERIES).map(({ name, values }) => ({ name, values: values.slice(0, most) }));
   return {
     ...whole,
     kind,
+    isStacked: whole.isStacked && whole.series.length <= MAX_SERIES,
     labels: whole.labels.slice(0, most),
     places: whole.places.slice(0, most),
     series,

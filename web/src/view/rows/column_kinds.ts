@@ -5,17 +5,20 @@ import { numberOf } from "./chart";
 
 type Column = QueryRows["columns"][number];
 
-/** The ends of names of columns whose numbers are names, such as `order_id`, `orderId`, `zip code`, `订单号`. */
-const NAMES = /(?:^|[^a-z])(?:id|code|no|nr|number|zip|phone)$|(?:号|号码|编码|代码|邮编|电话)$/i;
-const CASED_NAMES = /[a-z]I[dD]$/;
+/** The ends of names of columns whose numbers are names, such as `order_id`, `orderid`, `zip code`, `订单号`. */
+const NAMES = /(?:^|[^a-z])(?:code|no|nr|number|zip|zipcode|postcode|phone)$|id$|(?:号|号码|编码|代码|邮编|电话)$/i;
+/** Words that end like an identifier, and are none. */
+const OTHERS = /(?:^|[^a-z])(?:(?:un|pre|over)?paid|aid|bid|raid|acid|grid|covid|void|fluid|liquid|solid|hybrid|(?:in)?valid)$/i;
 
 export const isNumeric = (column: Column | undefined): boolean =>
   ["integer", "decimal", "number"].includes(column?.type ?? "");
 
-/** Returns true if the thousands of a column are separated: not in identifiers, years, and groups of rows. */
+/** Returns true if the thousands of a column are separated: not in identifiers, groups of rows, and what may be years. */
 export function isQuantity(column: Column, values: readonly unknown[]): boolean {
   if (!isNumeric(column) || column.role === "dimension") return false;
-  return !NAMES.test(column.name) && !CASED_NAMES.test(column.name) && !values.every(isYear);
+  const name = column.name.replaceAll(/([a-z])([A-Z])/g, "$1 $2");
+  if (NAMES.test(name) && !OTHERS.test(name)) return false;
+  return column.role === "measure" || !values.every(isYear);
 }
 
 function isYear(value: unknown): boolean {
