@@ -109,6 +109,28 @@ test("hostile lines that follow each other are one block", () => {
   expect(blocks.filter(({ isPlain }) => isPlain).map(({ raw }) => raw)).toEqual([`${row}\n`.repeat(3)]);
 });
 
+test.each([
+  ["brackets", `{"labels":[${'"a",'.repeat(400)}${"[],".repeat(1_500)}1]}`],
+  ["30 000 characters", "word ".repeat(6_000)],
+  ["an indentation of 80 spaces", `{\n${" ".repeat(80)}x`],
+])("a fence is one block with %s in a line", (_name, line) => {
+  for (const [begin, end] of [["```json", "```"], ["~~~", "~~~~ "], ["````", "```\r\n`````\r"]] as const) {
+    const fence = `${begin}\n${line}\n${end}\n`;
+    const text = `Before\n\n${fence}\n*After*`;
+    const codes = tokensOf(text).filter(({ type }) => type === "code");
+    expect(codes.map((token) => "text" in token && token.text.startsWith(line))).toEqual([true]);
+    expect(read(text).some(({ isPlain }) => isPlain)).toBe(false);
+    expect(typesIn(tokensOf(text))).toContain("em");
+  }
+});
+
+test("a fence hides no hostile line after its end, and an open one lasts to the end", () => {
+  const line = ">".repeat(500);
+  expect(read(`\`\`\`\n${line}\n\`\`\`\`\n${line}\n`).map(({ isPlain }) => isPlain)).toEqual([false, true]);
+  expect(read(`<div>\n\`\`\`\n${line}\n\n${line}`).every(({ raw, isPlain }) => isPlain || !raw.startsWith(">"))).toBe(true);
+  expect(read(`\`\`\`\n${line}\n\n${line}`).length).toBe(1);
+});
+
 test("HTML is a token of its own, never an element", () => {
   expect(typesIn(tokensOf("<script>alert(1)</script>\n\na <b onclick=x>b</b>"))).toContain("html");
 });

@@ -64,18 +64,50 @@ export interface Part {
   readonly isPlain: boolean;
 }
 
-/** Splits a text at its hostile lines. The parts joined are the text. */
+const FENCE = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/;
+
+interface Line {
+  readonly text: string;
+  /** The place of the next line. */
+  readonly next: number;
+}
+
+function lineAt(text: string, at: number): Line {
+  const end = text.indexOf("\n", at);
+  const line = text.slice(at, end < 0 ? text.length : end);
+  return { text: line.replace(/\r$/, ""), next: end < 0 ? text.length : end + 1 };
+}
+
+/** Returns the lines of a fence, which `first` opens, with the line that ends them, as the lexer reads them. */
+function fenceOf(text: string, first: Line): { next: number; hasHostileLine: boolean } | null {
+  const [, ticks, tildes] = FENCE.exec(first.text) ?? [];
+  const mark = ticks ?? tildes;
+  if (!mark) return null;
+  const end = new RegExp(`^ {0,3}${mark}${mark[0]}* *$`);
+  let hasHostileLine = false;
+  for (let at = first.next; at < text.length; ) {
+    const line = lineAt(text, at);
+    at = line.next;
+    if (end.test(line.text)) return { next: at, hasHostileLine };
+    hasHostileLine ||= isHostileLine(line.text);
+  }
+  return { next: text.length, hasHostileLine };
+}
+
+/** Splits a text at its hostile lines; a fence with such lines is a part of its own. The parts joined are the text. */
 export function splitHostile(text: string): Part[] {
   const parts: Part[] = [];
   let begin = 0;
   let at = 0;
   while (at < text.length) {
-    const end = text.indexOf("\n", at);
-    const next = end < 0 ? text.length : end + 1;
-    if (isHostileLine(text.slice(at, end < 0 ? text.length : end))) {
+    const line = lineAt(text, at);
+    const isPlain = isHostileLine(line.text);
+    const fence = isPlain ? null : fenceOf(text, line);
+    const next = fence?.next ?? line.next;
+    if (isPlain || fence?.hasHostileLine) {
       if (at > begin) parts.push({ text: text.slice(begin, at), isPlain: false });
-      const before = at > begin ? undefined : parts.pop();
-      parts.push({ text: (before?.text ?? "") + text.slice(at, next), isPlain: true });
+      const before = isPlain && at === begin && parts.at(-1)?.isPlain ? parts.pop() : undefined;
+      parts.push({ text: (before?.text ?? "") + text.slice(at, next), isPlain });
       begin = next;
     }
     at = next;
