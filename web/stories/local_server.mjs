@@ -5,21 +5,21 @@ import { createServer } from "node:http";
 
 /** Subclasses answer requests: `answer(request, response)`. */
 export class LocalServer {
-  #server = createServer((request, response) => this.answer(request, response));
+  server = createServer((request, response) => this.answer(request, response));
 
   static async start(...values) {
     const server = new this(...values);
-    server.#server.listen(0, "127.0.0.1");
-    await once(server.#server, "listening");
+    server.server.listen(0, "127.0.0.1");
+    await once(server.server, "listening");
     return server;
   }
 
   get url() {
-    return `http://127.0.0.1:${this.#server.address().port}`;
+    return `http://127.0.0.1:${this.server.address().port}`;
   }
 
   close() {
-    this.#server.closeAllConnections();
-    this.#server.close();
+    this.server.closeAllConnections();
+    this.server.close();
   }
 }

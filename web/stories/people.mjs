@@ -1,7 +1,7 @@
 // Stories of requests: what a run asks its user, and what it does with the response.
 
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
+import { LocalServer } from "./local_server.mjs";
 import { Gate } from "./model.mjs";
 import { ask, askMe, box, card, choosePlan, conversation, decide, ended, repeatUntil, stop, WRITE } from "./steps.mjs";
 import { System } from "./system.mjs";
@@ -15,6 +15,23 @@ const colorOf = (page, name) =>
     element.remove();
     return color;
   }, name);
+
+/** Counts customers for those who send a key. */
+class Customers extends LocalServer {
+  seen = [];
+  #key;
+
+  constructor(key) {
+    super();
+    this.#key = key;
+  }
+
+  answer(request, response) {
+    this.seen.push(request.headers.authorization);
+    const isKnown = request.headers.authorization === this.#key;
+    response.writeHead(isKnown ? 200 : 401).end(isKnown ? "Seven customers." : "Who are you?");
+  }
+}
 
 export const PEOPLE = {
   async question_of_the_model_is_answered_in_words({ page, model, system }) {
@@ -54,15 +71,9 @@ export const PEOPLE = {
   async call_that_needs_a_key_asks_for_it_and_nothing_keeps_it({ page, model, variables, after, allow }) {
     allow(/status of 400/);
     const canary = "canary-7c1e";
-    const seen = [];
-    const server = createServer((request, response) => {
-      seen.push(request.headers.authorization);
-      const isKnown = request.headers.authorization === `Bearer ${canary}-new`;
-      response.writeHead(isKnown ? 200 : 401).end(isKnown ? "Seven customers." : "Who are you?");
-    });
-    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-    after(() => server.close());
-    const origin = `http://127.0.0.1:${server.address().port}`;
+    const customers = await Customers.start(`Bearer ${canary}-new`);
+    after(() => customers.close());
+    const origin = customers.url;
     const tool = [
       'description = "Counts customers."', 'trust = "all"', 'effect = "read"', "[request]", 'method = "GET"',
       `url = "${origin}/count"`, 'headers = { authorization = "Bearer {user_key:CRM}" }',
@@ -95,7 +106,7 @@ export const PEOPLE = {
     await decide(request, save);
     await conversation(page).getByText("There are seven.").waitFor();
     await ended(page);
-    assert.deepEqual(seen, [`Bearer ${canary}-old`, `Bearer ${canary}-new`]);
+    assert.deepEqual(customers.seen, [`Bearer ${canary}-old`, `Bearer ${canary}-new`]);
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.body.innerHTML]));
     assert.ok(!kept.includes(canary), kept);
     assert.ok(!system.keeps(canary) && system.keeps("How many customers"));

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { LocalServer } from "./local_server.mjs";
 import { ask, conversation, ended } from "./steps.mjs";
 
 const attacks = JSON.parse(readFileSync(new URL("../test/attacks.json", import.meta.url), "utf8"));
@@ -17,30 +17,26 @@ const SCRIPT = "top.postMessage({kind:`ran`},`*`);document.documentElement.datas
 const BATCH = 50;
 
 /** The attacker's own server. Counts what reaches it. */
-class Attacker {
+class Attacker extends LocalServer {
   reached = [];
   /** A page of the attacker's own, which no policy holds. */
   page = "";
-  #server = createServer((request, response) => {
-    this.reached.push(`${request.method} ${request.url}`);
-    if (request.url !== "/page") return response.end();
-    response.writeHead(200, { "content-type": "text/html" }).end(this.page);
-  });
   #socket = createSocket("udp4");
 
   static async start() {
-    const attacker = new Attacker();
+    const attacker = await super.start();
     // Also connections without a request, such as those of `preconnect`.
-    attacker.#server.on("connection", () => attacker.reached.push("a connection"));
-    attacker.#server.listen(0, "127.0.0.1");
+    attacker.server.on("connection", () => attacker.reached.push("a connection"));
     attacker.#socket.on("message", () => attacker.reached.push("a packet"));
     attacker.#socket.bind(0, "127.0.0.1");
-    await Promise.all([once(attacker.#server, "listening"), once(attacker.#socket, "listening")]);
+    await once(attacker.#socket, "listening");
     return attacker;
   }
 
-  get url() {
-    return `http://127.0.0.1:${this.#server.address().port}`;
+  answer(request, response) {
+    this.reached.push(`${request.method} ${request.url}`);
+    if (request.url !== "/page") return response.end();
+    response.writeHead(200, { "content-type": "text/html" }).end(this.page);
   }
 
   /** Fills the attacker's address into an attack. */
@@ -53,8 +49,7 @@ class Attacker {
   }
 
   close() {
-    this.#server.closeAllConnections();
-    this.#server.close();
+    super.close();
     this.#socket.close();
   }
 }
