@@ -8,6 +8,7 @@ import { addFacts } from "../src/store/request_facts";
 import { RequestSlot } from "../src/view/requests/Slot";
 import { Tray } from "../src/view/requests/Tray";
 import { emptyConversation } from "../src/store/turns";
+import { CallView } from "../src/view/talk/CallView";
 import { RowMaker } from "../src/view/talk/rows";
 import { WorkLine } from "../src/view/talk/WorkLine";
 import { loadWords } from "../src/words";
@@ -593,6 +594,7 @@ test("a call at work tells the last line of its output, without a click", async 
 test.each([
   ["skipped", "1 skipped", false],
   ["answered", "1 skipped", false],
+  ["unanswered", "1 skipped", false],
   ["stopped", "1 stopped", false],
   ["error", "1 failed", true],
 ])("a call that ended as %s is summed up as %s", async (reason, expected, isFailure) => {
@@ -608,6 +610,20 @@ test.each([
   await page.show(<WorkLine run={run} path="" items={items} onOpenLane={() => undefined} />);
   expect(page.text).toContain(expected);
   expect(page.element.querySelector("[class*=dotBad]") !== null).toBe(isFailure);
+});
+
+test("a call that nobody answered says so", async () => {
+  const result = { status: "failed", reason: "unanswered", detail: "" };
+  const run = runOf([
+    asking({})[0],
+    { id: "c", at_ms: 1400, type: "call.requested", call: "t1.c1", tool: "look", arguments: {}, visible: true },
+    { id: "d", at_ms: 1500, type: "call.completed", call: "t1.c1", result },
+  ]);
+  const calls = (run.lanes.get("")?.rows ?? []).filter((row) => row.kind === "call");
+  const page = new TestPage();
+  opened.push(page);
+  await page.show(calls.map((call) => <CallView key={call.call} call={call} />));
+  expect(page.text).toContain("Not run: nobody responded in time.");
 });
 
 test("a card that moves takes no click until it has rested again", async () => {

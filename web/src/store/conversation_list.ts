@@ -49,7 +49,7 @@ export class Conversations {
   #questions: ReadonlyMap<string, readonly string[]> = new Map();
 
   /** The questions and answers of the conversations that were opened here. */
-  readonly #opened = new Map<string, readonly Turn[]>();
+  readonly #turnsBySession = new Map<string, readonly Turn[]>();
 
   /** The reading of questions for the text in the box; null before the first reading, and after one that failed. */
   #reading: object | null = null;
@@ -75,14 +75,14 @@ export class Conversations {
     this.#marks = new Map();
     this.#unlisted = new Set();
     this.#questions = new Map();
-    this.#opened.clear();
+    this.#turnsBySession.clear();
     this.#reading = null;
     this.#cell.set({ conversations: EMPTY_LIST });
   }
 
   /** Keeps the answers of an open conversation for searches. */
   keepAnswers({ session, turns }: Conversation): void {
-    this.#opened.set(session, turns);
+    this.#turnsBySession.set(session, turns);
   }
 
   /** Reads the newest page and the marks again. */
@@ -252,7 +252,7 @@ export class Conversations {
       throw error;
     });
     this.#all = this.#all.filter((item) => item.session !== session);
-    this.#opened.delete(session);
+    this.#turnsBySession.delete(session);
     this.#show({});
   }
 
@@ -289,7 +289,7 @@ export class Conversations {
         .flatMap((item) => {
           if (has(item.title)) return [item];
           const questions = [item.newestQuestion, ...(this.#questions.get(item.session) ?? [])];
-          const answer = (this.#opened.get(item.session) ?? []).find((turn) => has(turn.answer ?? ""))?.answer;
+          const answer = (this.#turnsBySession.get(item.session) ?? []).find((turn) => has(turn.answer ?? ""))?.answer;
           const foundText = questions.find(has) ?? (answer ? partAround(answer, wanted) : undefined);
           return foundText === undefined ? [] : [{ ...item, foundText }];
         });
