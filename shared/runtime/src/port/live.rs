@@ -1,5 +1,6 @@
 //! The live log: previews and early entries of children, for viewers other than the driver's own client. The
-//! log expires and may lose items; the journal never depends on the log.
+//! log expires and may lose items. A journal takes only one thing from the log, and may go without: the
+//! unfinished text of a child that is stopped.
 
 use std::time::Duration;
 
