@@ -19,8 +19,11 @@ import numpy
 PERMUTATIONS, SEED, MAX_P = 9_999, 2016, 0.01
 # Points of a series, below which nothing is tested and above which the newest count; all points; findings.
 _LEAST_POINTS, _MAX_POINTS, _ALL_POINTS, _MAX_FINDINGS = 6, 400, 2_000, 20
-# Groups, below which nothing is tested; the largest ones, of which two at a time are compared, and their least points.
-_LEAST_GROUPS, _PAIRED_GROUPS, _LEAST_PAIRED_POINTS = 5, 5, 12
+# Groups, below which nothing is tested; the largest ones, whose series are tested; those compared two at a time. Up to
+# 96 tests, the correction leaves the smallest p of the permutations below the maximum.
+_LEAST_GROUPS, _MAX_SERIES, _PAIRED_GROUPS = 5, 40, 5
+# Fewer times or points of five groups cannot have a majority or a correlation: the number of signs is too small.
+_LEAST_TIMES, _LEAST_PAIRED_POINTS = 12, 18
 # Characters of a name.
 _MAX_NAME = 80
 # Permutations at a time: limits the memory.
@@ -148,7 +151,7 @@ def _test_groups(sums):
             "effect": abs(totals[first] - totals[second]) / larger if larger else 0.0})
     if total and len(values) <= _ALL_POINTS:
         findings.append(test_evenness(values))
-    if total and len(times) >= _LEAST_POINTS:
+    if total and len(times) >= _LEAST_TIMES:
         findings.append(test_majority(_shorten(ranked[0]), table))
     return findings
 
@@ -241,7 +244,7 @@ def _test_series(sums):
             series[group][time] += value
     groups = sorted((group for group in series if group), key=lambda group: -sum(map(abs, series[group].values())))
     findings, points = [], 0
-    for group in ["", *groups]:
+    for group in ["", *groups[:_MAX_SERIES]]:
         times = _sort_times(series[group])[-_MAX_POINTS:]
         points += len(times)
         if len(times) >= _LEAST_POINTS and points <= _ALL_POINTS:

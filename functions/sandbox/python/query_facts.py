@@ -64,7 +64,9 @@ class QueryFacts:
         if aggregate:
             inside = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
             source = self._trace(inside, scope) if isinstance(inside, exp.Column) else {}
-            fact = {key: source[key] for key in ("table", "column") if key in source}
+            # A sum of counts is no sum of the column that was counted.
+            is_count = source.get("aggregate", "").startswith("count")
+            fact = {key: source[key] for key in ("table", "column") if key in source and not is_count}
             return fact | {"aggregate": f"{aggregate}_distinct" if isinstance(node.this, exp.Distinct) else aggregate}
         if isinstance(node, _PARTS_OF_TIME):
             columns = list(node.find_all(exp.Column))

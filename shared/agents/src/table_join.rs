@@ -8,7 +8,8 @@ use crate::problem::{Fault, quote};
 /// Maximum number of joins of a file.
 const MAX_JOINS: usize = 50;
 
-const FORM: &str = "`TABLE.COLUMN = TABLE.COLUMN`, with ` AND ` before further columns,";
+const FORM: &str = "`TABLE.COLUMN = TABLE.COLUMN`, with ` AND ` before further columns, double quotes around a column \
+    whose name has spaces,";
 
 /// The columns in which rows of a table fit rows of another table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,24 +44,40 @@ pub(crate) fn read_joins(fields: &Fields, name: &str) -> Result<Vec<TableJoin>, 
 fn read_join(text: &str, name: &str, line: usize) -> Option<TableJoin> {
     let is_own = |table: &str| table.to_lowercase() == name.to_lowercase();
     let mut join = TableJoin { line, table: String::new(), columns: Vec::new() };
-    for part in text.split(" AND ") {
-        let (left, right) = part.split_once('=')?;
-        let ((own, own_column), (table, column)) = match (read_column(left)?, read_column(right)?) {
-            (one, other) if is_own(one.0) => (one, other),
-            (other, one) => (one, other),
-        };
-        if !is_own(own) || !join.columns.is_empty() && table != join.table {
+    let mut rest = text;
+    loop {
+        let (left, after) = read_column(rest)?;
+        let (right, after) = read_column(after.trim_start().strip_prefix('=')?)?;
+        let ((own, own_column), (table, column)) =
+            if is_own(left.0) { (left, right) } else { (right, left) };
+        let is_other = |known: &str| table.to_lowercase() != known.to_lowercase();
+        if !is_own(own) || !join.columns.is_empty() && is_other(&join.table) {
             return None;
         }
         table.clone_into(&mut join.table);
         join.columns.push((own_column.to_owned(), column.to_owned()));
+        let after = after.trim_start();
+        if after.is_empty() {
+            return Some(join);
+        }
+        let (and, further) = after.split_once(char::is_whitespace)?;
+        if !and.eq_ignore_ascii_case("and") {
+            return None;
+        }
+        rest = further;
     }
-    Some(join)
 }
 
-/// Reads the name of a table and that of its column, which may be in double quotes.
-fn read_column(text: &str) -> Option<(&str, &str)> {
-    let (table, column) = text.trim().split_once('.')?;
-    let column = column.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(column);
-    (!table.is_empty() && !column.is_empty()).then_some((table, column))
+/// Reads the name of a table and that of its column at the start of a text. Returns both, and the rest of the text.
+fn read_column(text: &str) -> Option<((&str, &str), &str)> {
+    let (table, text) = text.trim_start().split_once('.')?;
+    let (column, rest) = match text.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"')?,
+        None => {
+            let column = text.split(|sign: char| sign == '=' || sign.is_whitespace()).next()?;
+            (column, text.strip_prefix(column)?)
+        }
+    };
+    let is_name = !table.is_empty() && !table.contains(['=', ' ']) && !column.is_empty();
+    is_name.then_some(((table, column), rest))
 }

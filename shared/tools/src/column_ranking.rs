@@ -14,11 +14,15 @@ const MAX_ALL: usize = 60;
 /// Number of columns chosen from more.
 const MAX_CHOSEN: usize = 40;
 
+/// Maximum number of tables that are shown only for their joins.
+const MAX_JOINED: usize = 10;
+
 /// The usual parameters of BM25.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// The words of a task in the text of a column, each with its place among them and its count, and the number of all words.
+/// The words of a task in the text of a column, each with its place among them and its count, and the number of all
+/// words.
 struct WordCounts {
     counts: Vec<(usize, f32)>,
     length: f32,
@@ -36,8 +40,8 @@ fn split_singular(text: &str) -> Vec<String> {
 }
 
 /// Returns for each table the places of the columns to show: all columns of few; of many, the 40 that fit the task
-/// best, those that are always shown, and those in which the tables of these join others. Columns that fit equally are taken from the tables that fit best, then in
-/// their order.
+/// best, those that are always shown, and those in which the tables of these join others, of which the ten best are
+/// added. Columns that fit equally are taken from the tables that fit best, then in their order.
 pub(crate) fn choose_columns(
     tables: &[&StoredTable],
     joins: &[FoundJoin],
@@ -49,11 +53,13 @@ pub(crate) fn choose_columns(
     }
     let mut scores = score_columns(tables, task).into_iter();
     let mut ranked = Vec::new();
+    let mut bests = Vec::new();
     let mut chosen = vec![BTreeSet::new(); tables.len()];
     for (table, (stored, chosen)) in tables.iter().zip(&mut chosen).enumerate() {
         let columns = &stored.table.columns;
         let scores: Vec<f32> = scores.by_ref().take(columns.len()).collect();
         let best = scores.iter().copied().fold(0.0, f32::max);
+        bests.push(best);
         for (place, (column, score)) in columns.iter().zip(scores).enumerate() {
             ranked.push((score, best, table, place));
             if find_words(stored, column).is_some_and(|words| words.is_always_shown) {
@@ -69,9 +75,22 @@ pub(crate) fn choose_columns(
             chosen.insert(place);
         }
     }
-    let is_chosen: Vec<bool> = chosen.iter().map(|columns| !columns.is_empty()).collect();
-    let is_chosen = |table: usize| is_chosen.get(table).copied().unwrap_or_default();
-    for join in joins.iter().filter(|join| is_chosen(join.table) || is_chosen(join.other)) {
+    let first: BTreeSet<usize> = (0..tables.len())
+        .filter(|table| chosen.get(*table).is_some_and(|it| !it.is_empty()))
+        .collect();
+    let find_added =
+        |join: &FoundJoin| match (first.contains(&join.table), first.contains(&join.other)) {
+            (true, false) => Some(join.other),
+            (false, true) => Some(join.table),
+            _ => None,
+        };
+    let mut added: Vec<usize> = joins.iter().filter_map(find_added).collect();
+    let best = |table: usize| bests.get(table).copied().unwrap_or_default();
+    added.sort_by(|one, other| best(*other).total_cmp(&best(*one)).then(one.cmp(other)));
+    added.dedup();
+    added.truncate(MAX_JOINED);
+    let is_shown = |table: usize| first.contains(&table) || added.contains(&table);
+    for join in joins.iter().filter(|join| is_shown(join.table) && is_shown(join.other)) {
         let (own, theirs): (Vec<usize>, Vec<usize>) = join.columns.iter().copied().unzip();
         for (table, places) in [(join.table, own), (join.other, theirs)] {
             if let Some(chosen) = chosen.get_mut(table) {
@@ -146,6 +165,7 @@ fn describe_column(stored: &StoredTable, column: &TableColumn) -> String {
 
 #[cfg(test)]
 mod tests {
+    use djinn_agents::TableJoin;
     use djinn_runtime::port::sandbox::table::FileTable;
     use serde_json::json;
 
@@ -254,6 +274,26 @@ mod tests {
         {
             assert!((score - expected).abs() < 1e-5, "{scores:?}");
         }
+    }
+
+    #[test]
+    fn of_the_tables_that_join_a_chosen_one_the_ten_best_are_added() {
+        let mut tables = vec![wide("orders", &[])];
+        let title = "region ".repeat(8);
+        tables[0].words = Some(TableWords { title, ..TableWords::default() });
+        for number in 0..30 {
+            let mut stored = table(&format!("t{number}"), &["key".to_owned()]);
+            // Eleven have a word of the task, and the last ten have it twice.
+            let title = "region ".repeat(usize::from(number >= 19) + usize::from(number >= 20));
+            let columns = vec![("key".to_owned(), "ordersx0".to_owned())];
+            let join = TableJoin { line: 1, table: "orders".to_owned(), columns };
+            stored.words = Some(TableWords { title, joins: vec![join], ..TableWords::default() });
+            tables.push(stored);
+        }
+        let columns = named_columns(&tables, "region");
+        let is_shown: Vec<bool> = columns.iter().map(|columns| !columns.is_empty()).collect();
+        let expected: Vec<bool> = (0..31).map(|table| table == 0 || table > 20).collect();
+        assert_eq!((columns[0].len(), is_shown), (MAX_CHOSEN, expected));
     }
 
     #[test]

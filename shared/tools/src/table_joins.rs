@@ -1,5 +1,7 @@
 //! Joins between the tables of a run.
 
+use std::borrow::Cow;
+
 use djinn_agents::{DatabaseRelation, TableJoin};
 use djinn_runtime::port::sandbox::table::ForeignKey;
 
@@ -44,8 +46,10 @@ pub(crate) fn find_joins(tables: &[&StoredTable]) -> Vec<FoundJoin> {
     for (place, stored) in tables.iter().enumerate() {
         let joins = stored.words.iter().flat_map(|words| &words.joins);
         for TableJoin { line, table, columns } in joins {
-            // A tenant may have one of the two tables.
-            let other = tables.iter().position(|other| is_same(&other.name, table));
+            // A tenant may have one of the two tables, and a user's file the name of the other.
+            let is_meant =
+                |other: &&StoredTable| other.words.is_some() && is_same(&other.name, table);
+            let other = tables.iter().position(is_meant);
             let Some((other, stored_other)) = other.and_then(|at| Some((at, *tables.get(at)?)))
             else {
                 continue;
@@ -84,10 +88,18 @@ fn find_column(stored: &StoredTable, name: &str) -> Option<usize> {
 pub(crate) fn write_join(join: &FoundJoin, tables: &[&StoredTable]) -> String {
     let name = |table: usize, column: usize| {
         let stored = tables.get(table)?;
-        Some(format!("{}.{}", stored.name, stored.table.columns.get(column)?.name))
+        let column = &stored.table.columns.get(column)?.name;
+        Some(format!("{}.{}", quote_name(&stored.name), quote_name(column)))
     };
     let conditions = join.columns.iter().filter_map(|(own, theirs)| {
         Some(format!("{} = {}", name(join.table, *own)?, name(join.other, *theirs)?))
     });
     conditions.collect::<Vec<_>>().join(" AND ")
+}
+
+/// Returns a name in SQL, in double quotes unless it has only letters, digits and underscores.
+fn quote_name(name: &str) -> Cow<'_, str> {
+    let is_plain = !name.starts_with(char::is_numeric)
+        && name.chars().all(|sign| sign.is_alphanumeric() || sign == '_');
+    if is_plain { name.into() } else { format!("\"{}\"", name.replace('"', "\"\"")).into() }
 }

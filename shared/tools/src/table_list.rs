@@ -28,8 +28,11 @@ pub(crate) fn list_tables(
     task: &str,
 ) -> String {
     let all: Vec<&StoredTable> = state.tables().collect();
-    let joins = find_joins(&all);
-    let mut chosen = choose_columns(&all, &joins, task).into_iter().enumerate();
+    let mut joins = find_joins(&all);
+    let chosen = choose_columns(&all, &joins, task);
+    let is_shown = |table: usize| chosen.get(table).is_some_and(|columns| !columns.is_empty());
+    joins.retain(|join| is_shown(join.table) && is_shown(join.other));
+    let mut chosen = chosen.into_iter().enumerate();
     let mut further_room = MAX_FURTHER;
     let mut tables = Vec::new();
     let mut others = Vec::new();
@@ -202,6 +205,7 @@ mod tests {
             stored.table.columns[1].name = "customer".to_owned();
             stored.words = Some(TableWords::default());
         }
+        files[1].tables[0].table.columns[0].name = "key no".to_owned();
         let join = |table: &str, columns: &[(&str, &str)]| TableJoin {
             line: 1,
             table: table.to_owned(),
@@ -209,7 +213,7 @@ mod tests {
         };
         let words = files[0].tables[0].words.as_mut().unwrap();
         words.joins = vec![
-            join("Customers", &[("Customer", "column_2_0"), ("column_1_0", "customer")]),
+            join("Customers", &[("Customer", "key no"), ("column_1_0", "customer")]),
             join("customers", &[("customer", "cost")]),
             join("staff", &[("customer", "id")]),
         ];
@@ -233,12 +237,20 @@ mod tests {
              | column | type | values | meaning |\n|---|---|---|---|\n\
              | column_1_0 | text, dimension | {values} |  |\n| customer | text | {values} |  |\n\n\
              Joins:\n\
-             orders.customer = customers.column_2_0 AND orders.column_1_0 = customers.customer\n\n\
+             orders.customer = customers.\"key no\" AND orders.column_1_0 = customers.customer\n\n\
              # customers\n\nFrom sales_of_store_2.csv, 1000 rows.\n\n\
              | column | type | values |\n|---|---|---|\n\
-             | column_2_0 | text | {values} |\n| customer | text | {values} |"
+             | key no | text | {values} |\n| customer | text | {values} |"
         );
         assert_eq!(text.trim(), expected);
+    }
+
+    #[test]
+    fn file_of_a_user_with_the_name_of_a_table_has_no_joins() {
+        let mut state = joined_tables(2);
+        state.files[1].tables[0].words = None;
+        let text = list_tables(&Prompts::default(), Language::En, &state, &[], "Orders?");
+        assert!(text.contains("# customers") && !text.contains("Joins:"), "{text}");
     }
 
     #[test]
@@ -247,7 +259,7 @@ mod tests {
         state.files.push(wide_table(3, 50));
         let text = list_tables(&Prompts::default(), Language::En, &state, &[], "orders");
         let lines = |name: &str| text.lines().filter(|line| line.starts_with(name)).count();
-        assert_eq!((lines("| column_1_"), lines("| column_2_"), lines("| customer")), (39, 1, 2));
+        assert_eq!((lines("| column_1_"), lines("| key no |"), lines("| customer")), (39, 1, 2));
         assert!(text.contains("- sales_of_store_3, from"), "{text}");
     }
 

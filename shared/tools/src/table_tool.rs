@@ -32,7 +32,8 @@ const EXTENSIONS: [&str; 8] = ["csv", "tsv", "json", "jsonl", "ndjson", "xlsx", 
 /// The media type of Parquet.
 const PARQUET: &str = "application/vnd.apache.parquet";
 
-/// A tool that shows the tables of the deployment, and those in the files known to the run. Each file is read once, and again after a change.
+/// A tool that shows the tables of the deployment, and those in the files known to the run. Each file is read once, and
+/// again after a change.
 pub struct TableTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
@@ -83,12 +84,14 @@ impl<F: Files + Send + Sync> TableTool<F> {
                 }
             };
             let mut words = TableWords::of(&table.file);
-            let source = description.database.as_ref();
-            let foreign_keys = source.map_or(&[][..], |source| &source.foreign_keys);
-            words.joins.extend(to_joins(table, foreign_keys, tables));
+            let mut description = description.clone();
+            // Foreign keys may name tables that the caller does not have.
+            let source = description.database.as_mut();
+            let foreign_keys = source.map(|source| std::mem::take(&mut source.foreign_keys));
+            words.joins.extend(to_joins(table, &foreign_keys.unwrap_or_default(), tables));
             stored_tables.push(StoredTable {
                 name: description.table.clone(),
-                table: description.clone(),
+                table: description,
                 data,
                 words: Some(words),
             });

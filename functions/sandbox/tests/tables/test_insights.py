@@ -113,6 +113,21 @@ class InsightTest(unittest.TestCase):
         self.assertEqual([sorted((pair["subject"], pair["other"])) for pair in pairs], [["G0", "G1"]])
         self.assertGreater(pairs[0]["correlation"], 0.9)
 
+    def test_findings_are_possible_from_the_least_points_on(self):
+        def ask(count, groups=5, share=0.0, common=0.0, slope=0.0):
+            rows, both = [], noise(3, count, 20.0)
+            for group in range(groups):
+                for place, value in enumerate(noise(group + 40, count, 0.3)):
+                    value += slope * place + common * (both[place] if group < 2 else 0)
+                    rows.append([f"G{group}", MONTHS[place], f"{value + share * (group == 3)}"])
+            return {finding["kind"] for finding in insights.find_insights(["g", "m", "v"], rows, "v", "g", "m")}
+
+        for count, options, kind, is_found in (
+                (12, {"share": 500}, "majority", True), (11, {"share": 500}, "majority", False),
+                (18, {"common": 1}, "correlation", True), (17, {"common": 1}, "correlation", False),
+                (12, {"slope": 1, "groups": 60}, "trend", True)):
+            self.assertEqual(kind in ask(count, **options), is_found, (count, options))
+
     def test_noise_has_at_most_one_finding_in_a_hundred_series(self):
         found = 0
         for seed in range(340):

@@ -29,6 +29,8 @@ FACTS = [
      [{"table": "orders", "column": "地区", "role": "dimension"}, {"role": "measure"}]),
     ("SELECT count(DISTINCT customer) FROM orders",
      [{"table": "orders", "column": "customer", "aggregate": "count_distinct", "role": "measure"}]),
+    ("WITH x AS (SELECT 地区 AS r, count(id) AS n FROM orders GROUP BY 1, 日期) SELECT r, sum(n) AS total FROM x GROUP BY 1",
+     [{"table": "orders", "column": "地区", "role": "dimension"}, {"aggregate": "sum", "role": "measure"}]),
     ("SELECT id, 金额 FROM orders ORDER BY 金额",
      [{"table": "orders", "column": "id"}, {"table": "orders", "column": "金额", "order": "asc"}]),
     ("SELECT ID FROM Orders", [{"table": "orders", "column": "id"}]),

@@ -24,7 +24,8 @@ fn a_table_file_says_where_rows_come_from_and_who_has_them() {
          sql: SELECT * FROM book;\ntenants: [acme, beta]\nrows: owner = {user} AND t = {tenant}\n\
          columns:\n  金额: {about: The amount., also: [额, sum], values: true}\n  b: The other.\n\
          \u{20} c: {hide: true}\n  d: {always: true, analyze: none}\n\
-         joins:\n- 订单.b = people.id\n- areas.\"area, no\" = 订单.a AND 订单.b = areas.b\n---\n\nA year ends in June.\n",
+         joins:\n- 订单.b = people.id\n- areas.\"area, no\" = 订单.a AND 订单.b = areas.b\n\
+         - areas.\"a = b AND c\"=订单.a and  订单.b=Areas.b\n---\n\nA year ends in June.\n",
     );
     let column =
         |name: &str| DescribedColumn { name: name.to_owned(), ..DescribedColumn::default() };
@@ -56,6 +57,7 @@ fn a_table_file_says_where_rows_come_from_and_who_has_them() {
         joins: vec![
             join(15, "people", &[("b", "id")]),
             join(16, "areas", &[("a", "area, no"), ("b", "b")]),
+            join(17, "Areas", &[("a", "a = b AND c"), ("b", "b")]),
         ],
         rules: "A year ends in June.".to_owned(),
     };
@@ -156,6 +158,13 @@ fn a_broken_table_file_is_described_with_its_line() {
         (with_keys("joins:\n- orders.a = b"), "5: `joins` holds the text `orders.a = b`"),
         (with_keys("joins:\n- orders.a = .b"), "5: `joins` holds the text `orders.a = .b`"),
         (with_keys("joins:\n- b.a = c.a"), "`orders` on one side is expected"),
+        (with_keys("joins:\n- orders.a b = c.a"), "5: `joins` holds the text `orders.a b = c.a`"),
+        (
+            with_keys("joins:\n- orders.a = c.a AND"),
+            "5: `joins` holds the text `orders.a = c.a AND`",
+        ),
+        (with_keys("joins:\n- orders.a = c.a OR orders.b = c.b"), "5: `joins` holds the text"),
+        (with_keys("joins:\n- orders.a = c.a = orders.b"), "5: `joins` holds the text"),
         (
             with_keys("joins:\n- orders.a = b.a AND orders.a = c.a"),
             "5: `joins` holds the text `orders.a = b.a AND orders.a = c.a`",

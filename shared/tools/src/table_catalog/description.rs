@@ -61,9 +61,11 @@ fn describe_visible(file: &TableFile, table: DatabaseTable) -> Result<FileTable,
             }
         })
         .collect();
+    let is_visible = |name: &String| columns.iter().any(|column| column.name == *name);
     let mut keys = table.keys;
-    keys.retain(|key| key.iter().all(|name| columns.iter().any(|column| column.name == *name)));
-    let foreign_keys = table.foreign_keys;
+    keys.retain(|key| key.iter().all(is_visible));
+    let mut foreign_keys = table.foreign_keys;
+    foreign_keys.retain(|key| key.columns.iter().all(|(own, _)| is_visible(own)));
     Ok(FileTable {
         table: file.name.clone(),
         rows: if file.rows.is_some() { 0 } else { table.rows },
@@ -92,6 +94,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use djinn_agents::{TableSources, read_table};
+    use djinn_runtime::port::sandbox::table::ForeignKey;
     use serde_json::{Value, json};
 
     use super::*;
@@ -101,6 +104,12 @@ mod tests {
             TableSources { connections: BTreeSet::from(["shop"]), ..TableSources::default() };
         read_table("a.md", &format!("---\nname: orders\nsource: shop\n{keys}---\n"), &sources)
             .unwrap()
+    }
+
+    /// A foreign key of a column.
+    fn to_owner(column: &str) -> ForeignKey {
+        let columns = vec![(column.to_owned(), "id".to_owned())];
+        ForeignKey { schema: "public".to_owned(), table: "owners".to_owned(), columns }
     }
 
     fn table() -> DatabaseTable {
@@ -117,7 +126,7 @@ mod tests {
             columns: vec![column("Region", 20), column("amount", 500)],
             names: vec!["Region".to_owned(), "amount".to_owned(), "cost".to_owned()],
             keys: vec![vec!["Region".to_owned()], vec!["cost".to_owned()]],
-            foreign_keys: Vec::new(),
+            foreign_keys: ["Region", "cost"].map(to_owner).to_vec(),
         }
     }
 
@@ -126,8 +135,9 @@ mod tests {
         let table = describe_visible(&file("columns: {COST: {hide: true}}\n"), table()).unwrap();
         let samples: Vec<usize> = table.columns.iter().map(|column| column.samples.len()).collect();
         assert_eq!((table.rows, samples), (9, vec![12, 0]));
-        let keys = table.database.unwrap().keys;
-        assert_eq!(keys, [["Region"]]);
+        let source = table.database.unwrap();
+        assert_eq!(source.keys, [["Region"]]);
+        assert_eq!(source.foreign_keys, [to_owner("Region")]);
         let sampled = file("columns: {amount: {values: true}, region: {hide: true}}\n");
         let table = describe_visible(&sampled, self::table()).unwrap();
         assert_eq!((table.columns.len(), table.columns[0].samples.len()), (1, 12));
