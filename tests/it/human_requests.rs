@@ -1,15 +1,19 @@
 //! People in the loop, over HTTP: a run stops before what can do harm, waits at no cost, and goes on
 //! as somebody says.
 
+use std::time::Duration;
+
 use djinn_runtime::port::clock::Clock as _;
+use djinn_runtime::settings::Settings;
 use djinn_runtime::world::Ports as _;
 use djinn_scripted::ScriptedModel;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::keys::{keyed, let_in};
 use crate::world::{
-    Client, Door, Frame, Protocol, QUESTION, Question, SALES, SETTLED_WITHIN, World, employees,
-    planner, script, settled, task,
+    Answer, Client, Door, Frame, Protocol, QUESTION, Question, SALES, SETTLED_WITHIN, World,
+    employees, planner, script, settled, task,
 };
 
 /// Asks before files are written, and waits for ever.
@@ -117,34 +121,49 @@ async fn a_person_sees_what_is_planned_and_changes_it() {
 
 #[tokio::test]
 async fn list_says_that_an_agent_waits_while_another_works() {
-    let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_PEOPLE__REQUESTS", APPROVAL.to_owned()));
-    })
-    .await;
-    let steps = json!({"command": "create", "title": "Metals", "steps": ["gold", "silver"], "depends_on": [[], []]});
-    planner(&world.model).say("Both.").call("planning", steps);
-    employees(&world.model).reply("{}").always();
-    let file = json!({"command": "upload", "filename": "gold.md", "description": "Gold", "content": "# Gold"});
-    task(&world.model, "gold").call("file_tool", file);
-    let silver = task(&world.model, "silver").reply("Silver is cheap.").delta_chars(6);
-    let gate = silver.gate(1);
-    let mut stream = world.ask(Protocol::Native, &Question::of("What of them?", "s1").deep()).await;
-    stream.until(|frame| frame.event() == "human.requested").await;
-    gate.wait_until_reached().await;
-    // A renewal of the lease notes the request.
-    let noted = async {
-        loop {
-            let runs = world.get("/runs?status=running").await.json();
-            if runs["runs"][0]["has_open_requests"] == json!(true) {
-                return;
+    for has_client in [true, false] {
+        let world = World::start_with(|options, _| {
+            options.vars.push(("DJINN_PEOPLE__REQUESTS", APPROVAL.to_owned()));
+            if !has_client {
+                // Only a driver that sleeps notes the request.
+                let never = Duration::from_secs(3_600);
+                options.settings =
+                    Settings { lease: 2 * never, renew_every: never, ..options.settings.clone() };
             }
-        }
-    };
-    tokio::time::timeout(SETTLED_WITHIN, noted).await.unwrap();
-    world.stop(&stream.run()).await;
-    stream.rest().await;
-    let runs = world.get("/runs").await.json();
-    assert_eq!(runs["runs"][0]["has_open_requests"], json!(false));
+        })
+        .await;
+        let steps = json!({"command": "create", "title": "Metals", "steps": ["gold", "silver"], "depends_on": [[], []]});
+        planner(&world.model).say("Both.").call("planning", steps);
+        employees(&world.model).reply("{}").always();
+        let file = json!({"command": "upload", "filename": "gold.md", "description": "Gold", "content": "# Gold"});
+        task(&world.model, "gold").call("file_tool", file);
+        let silver = task(&world.model, "silver").reply("Silver is cheap.").delta_chars(6);
+        let gate = silver.gate(1);
+        let question = Question::of("What of them?", "s1").deep();
+        let (run, _stream) = if has_client {
+            let mut stream = world.ask(Protocol::Native, &question).await;
+            stream.until(|frame| frame.event() == "human.requested").await;
+            (stream.run(), Some(stream))
+        } else {
+            let request = world.request(Method::POST, "/runs").header("accept", "application/json");
+            let answer = request.json(&Protocol::Native.body(&question)).send().await.unwrap();
+            (Answer::of(answer).await.json()["run"].as_str().unwrap().to_owned(), None)
+        };
+        gate.wait_until_reached().await;
+        let noted = async {
+            loop {
+                let runs = world.get("/runs?status=running").await.json();
+                if runs["runs"][0]["has_open_requests"] == json!(true) {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(SETTLED_WITHIN, noted).await.unwrap();
+        world.stop(&run).await;
+        world.come_back(&run, None).await.rest().await;
+        let runs = world.get("/runs").await.json();
+        assert_eq!(runs["runs"][0]["has_open_requests"], json!(false));
+    }
 }
 
 #[tokio::test]

@@ -25,7 +25,9 @@ pub(crate) fn measure_sizes(agent: &Path) -> Result<Vec<Figure>> {
         let measured = zip_program(&program)?;
         let planned = budget.get(function).context("the budget has no such function")?;
         let most = *planned as f64 * 1.02 / 1e6;
-        ensure!(measured <= most, "the {function} is {measured:.2} MB, above {most:.2} MB");
+        // The budget is for x86-64.
+        let is_above = cfg!(target_arch = "x86_64") && measured > most;
+        ensure!(!is_above, "the {function} is {measured:.2} MB, above {most:.2} MB");
         let about = describe_program(&program)?;
         figures.push(Figure { name, limit, unit: "MB", measured, about });
     }

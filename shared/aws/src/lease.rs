@@ -1,10 +1,9 @@
 //! Leases: updates of a run's metadata.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use djinn_core::journal::ChainHead;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::Lease;
-use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
+use djinn_runtime::port::lease::{LeaseAcquisition, LeaseNote, LeaseRenewal, Leases};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::change::{ItemChange, number, text, values};
@@ -23,8 +22,7 @@ impl Leases for AwsStore {
         let change = ItemChange {
             key: RunItem::key(key),
             expression: "SET #holder = :holder, #until_ms = :until, #epoch = #epoch + :one, \
-                #previous_holder = if_not_exists(#holder, :nobody), #status = :running \
-                REMOVE #has_open_requests",
+                #previous_holder = if_not_exists(#holder, :nobody), #status = :running",
             condition: "#status IN (:queued, :running, :paused) \
                 AND (attribute_not_exists(#holder) OR #until_ms <= :now)",
             values: values([
@@ -79,18 +77,21 @@ impl Leases for AwsStore {
         key: &RunKey,
         lease: &Lease,
         status: RunStatus,
-        head: Option<&ChainHead>,
+        note: Option<LeaseNote<'_>>,
     ) -> Result<(), StoreError> {
         let mut values = values([
             (":holder", text(&lease.holder)),
             (":epoch", number(&lease.epoch)),
             (":status", text(status.as_str())),
         ]);
-        let expression = match head {
-            Some(head) => {
+        let expression = match note {
+            Some(LeaseNote { head, has_open_requests }) => {
+                let open = AttributeValue::Bool(has_open_requests);
+                values.insert(":open".to_owned(), open);
                 values.insert(":records".to_owned(), number(&head.records));
                 values.insert(":hash".to_owned(), text(&head.hash));
-                "SET #status = :status, #records = :records, #hash = :hash REMOVE #holder, #until_ms"
+                "SET #status = :status, #has_open_requests = :open, #records = :records, #hash = :hash \
+                    REMOVE #holder, #until_ms"
             }
             None => "SET #status = :status REMOVE #holder, #until_ms",
         };

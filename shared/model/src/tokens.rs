@@ -9,8 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 use table::{CL100K, O200K, TokenTable};
 
-/// Bytes counted at once. A run without breaks costs the square of its length, so long texts are counted in
-/// pieces, with at most one extra token a piece.
+/// Bytes counted at once, so that a word without breaks takes little memory. A piece costs at most one extra token.
 const PIECE_LEN: usize = 4 * 1024;
 
 /// Minimum bytes of a cached text: counting a shorter text is faster than a cache look-up.

@@ -2,7 +2,6 @@
 //!
 //! Each iteration starts due effects, waits for the next event and records the result. Slow work runs beside
 //! the loop. Only journal appends are awaited: nothing may be shown or done before.
-//!
 //! Each unit reports its next wake time (`next_wake_ms`), acts when due (`on_timer`), and takes the results.
 
 mod alarm;

@@ -9,7 +9,7 @@ use djinn_core::journal::Record;
 use djinn_core::run::Run;
 use djinn_protocol::preview::{OpenText, TextKind};
 
-use crate::pages::read_journal;
+use crate::pages::read_journal_with;
 use crate::port::alarm::Alarms;
 use crate::port::checker::ContentOwner;
 use crate::port::clock::{Clock, run_within};
@@ -135,7 +135,9 @@ pub(crate) async fn stop_child<P: Ports>(
 /// Closes a journal and returns its run; `None` if the journal is missing, expired or unreadable.
 async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>, StoreError> {
     loop {
-        let journal = match read_journal(ports, key).await {
+        let mut last_at_ms = 0;
+        let journal = match read_journal_with(ports, key, |record| last_at_ms = record.at_ms).await
+        {
             Ok(journal) => journal,
             Err(StoreError::Unreadable(_)) => return Ok(None),
             Err(error) => return Err(error),
@@ -144,8 +146,8 @@ async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>,
             return Ok(Some(journal.run().clone()));
         }
         let by = journal.run().spec().user.clone();
-        let stop =
-            Input::StopRequested { by, partial: read_partial(ports, key, journal.run()).await };
+        let partial = read_partial(ports, key, journal.run(), last_at_ms).await;
+        let stop = Input::StopRequested { by, partial };
         let clock = ports.clock();
         let write = format!("close.{:x}.{:x}", clock.now_ms(), clock.jitter().to_bits());
         let write =
@@ -164,12 +166,18 @@ async fn close_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Option<Run>,
 
 /// Returns the message that a child at work was writing, as far as the live log has its text, unless the content
 /// checks hold the text back.
-async fn read_partial<P: Ports>(ports: &P, key: &RunKey, run: &Run) -> Option<PartialMessage> {
+async fn read_partial<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    run: &Run,
+    last_record_at_ms: i64,
+) -> Option<PartialMessage> {
     let message = run.due().into_iter().find_map(|effect| {
         if let Effect::CallModel(call) = effect { Some(call.message) } else { None }
     })?;
     let kept_since_ms = ports.clock().now_ms().saturating_sub(to_millis(LIVE_RETENTION));
-    let from = LiveFrom::Moment(kept_since_ms.max(run.started_at_ms()));
+    // A message begins after the last record, so a stop of many agents reads little of their log.
+    let from = LiveFrom::Moment(kept_since_ms.max(last_record_at_ms));
     let (log, _) = match ports.store().read_live(&key.root(), &from).await {
         Ok(log) => log,
         Err(error) => {

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use djinn_core::journal::ChainHead;
 use djinn_core::status::RunStatus;
 use tokio::task::JoinSet;
 
@@ -15,7 +14,7 @@ use crate::mailbox::read_mailbox;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::{Clock, run_within};
 use crate::port::journal::{Journals, Lease, RunMeta};
-use crate::port::lease::{LeaseAcquisition, Leases};
+use crate::port::lease::{LeaseAcquisition, LeaseNote, Leases};
 use crate::port::mailbox::{Mail, Mailbox, MailboxContents};
 use crate::port::{RunKey, SessionKey, StoreError};
 use crate::settings::{expiry_s, to_millis};
@@ -39,7 +38,7 @@ pub enum SleepResult {
     Superseded,
 }
 
-/// Releases a lease with the run's status and the head of its journal's chain, and then checks the mailbox for
+/// Releases a lease with the run's status and the driver's note, and then checks the mailbox for
 /// unread mail. Mail in `recorded_mail` is ignored: its deletion has not yet taken effect.
 ///
 /// # Errors
@@ -51,10 +50,10 @@ pub async fn fall_asleep<P: Ports>(
     session: &SessionKey,
     lease: &Lease,
     status: RunStatus,
-    head: &ChainHead,
+    note: LeaseNote<'_>,
     recorded_mail: &BTreeSet<String>,
 ) -> Result<SleepResult, StoreError> {
-    ports.store().release_lease(key, lease, status, Some(head)).await?;
+    ports.store().release_lease(key, lease, status, Some(note)).await?;
     let mailbox = read_mailbox(ports, key, session).await?;
     if mailbox.mail.iter().all(|mail| recorded_mail.contains(&mail.id())) {
         return Ok(SleepResult::Asleep);

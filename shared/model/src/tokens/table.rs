@@ -225,5 +225,26 @@ mod tests {
         for length in [5, 30, 99, 100, 101, 400].repeat(50) {
             count_both(&(0..length).map(|_| random.lowercase()).collect::<String>());
         }
+        let pieces = [
+            "a",
+            "B",
+            "é",
+            "北",
+            "7",
+            " ",
+            "  ",
+            "\t",
+            "\n",
+            "\r\n",
+            "'s",
+            "'LL",
+            ".",
+            "/",
+            "👩‍👧",
+            "\u{301}",
+        ];
+        for length in [2, 5, 30, 100].repeat(100) {
+            count_both(&(0..length).filter_map(|_| random.choice(pieces)).collect::<String>());
+        }
     }
 }

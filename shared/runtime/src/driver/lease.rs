@@ -11,7 +11,7 @@ use super::closing::{MAX_CLOSING, leave_to_executor};
 use super::driven_run::DrivenRun;
 use crate::port::clock::{Clock, run_within};
 use crate::port::journal::Lease;
-use crate::port::lease::{LeaseRenewal, Leases};
+use crate::port::lease::{LeaseNote, LeaseRenewal, Leases};
 use crate::port::{RunKey, StoreError};
 use crate::settings::to_millis;
 use crate::sleep::{SleepResult, fall_asleep};
@@ -62,7 +62,7 @@ impl HeldLease {
     ) {
         if !run.has_ended() && self.renew_at_ms <= now_ms {
             self.renew_at_ms = i64::MAX;
-            self.has_open_requests = run.state().pending_requests().next().is_some();
+            self.has_open_requests = has_open_requests(run);
             background.spawn_background(self.renew(run.ports(), run.key()));
         }
     }
@@ -134,7 +134,8 @@ impl HeldLease {
         let read_at_ms = run.now_ms();
         let lease = &self.lease;
         let head = run.journal().chain_head();
-        let slept = fall_asleep(ports, key, &session, lease, status, &head, recorded_mail).await;
+        let note = LeaseNote { head: &head, has_open_requests: has_open_requests(run) };
+        let slept = fall_asleep(ports, key, &session, lease, status, note, recorded_mail).await;
         let slept =
             slept.inspect_err(|error| tracing::warn!(%error, "fell asleep without looking"))?;
         if slept == SleepResult::Asleep {
@@ -168,11 +169,16 @@ impl HeldLease {
     pub(super) async fn release<P: Ports>(&self, run: &DrivenRun<P>) {
         let store = run.ports().store();
         let head = run.journal().chain_head();
+        let note = LeaseNote { head: &head, has_open_requests: has_open_requests(run) };
         let status = RunStatus::Running;
-        let outcome = store.release_lease(run.key(), &self.lease, status, Some(&head)).await;
+        let outcome = store.release_lease(run.key(), &self.lease, status, Some(note)).await;
         if let Err(error) = outcome {
             let lapses_in_ms = to_millis(run.settings().lease);
             tracing::warn!(%error, lapses_in_ms, "lease not released");
         }
     }
+}
+
+fn has_open_requests<P: Ports>(run: &DrivenRun<P>) -> bool {
+    run.state().pending_requests().next().is_some()
 }

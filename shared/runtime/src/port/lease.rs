@@ -30,10 +30,19 @@ pub enum LeaseRenewal {
     Lost,
 }
 
+/// What a driver notes about its run when it releases the lease.
+#[derive(Debug, Clone, Copy)]
+pub struct LeaseNote<'a> {
+    /// The head of the journal's chain.
+    pub head: &'a ChainHead,
+    /// True if users have open requests.
+    pub has_open_requests: bool,
+}
+
 /// The store of leases. Needs `dynamodb:UpdateItem` on the table.
 pub trait Leases {
-    /// Takes the lease of an existing run unless another holder's lease is unexpired. Increments the epoch,
-    /// sets the status `running`, and notes that no request is open. A holder with an unexpired lease receives the same lease again.
+    /// Takes the lease of an existing run unless another holder's lease is unexpired. Increments the epoch and
+    /// sets the status `running`. A holder with an unexpired lease receives the same lease again.
     fn take_lease(
         &self,
         key: &RunKey,
@@ -52,13 +61,13 @@ pub trait Leases {
         has_open_requests: bool,
     ) -> impl Future<Output = Result<LeaseRenewal, StoreError>> + Send;
 
-    /// Releases a lease and sets the run's status: `running`, or `paused` if the run waits for users. Also
-    /// notes the head of the journal's chain, if known. No effect on another driver's lease.
+    /// Releases a lease and sets the run's status: `running`, or `paused` if the run waits for users. Without a
+    /// note, the earlier note stays. No effect on another driver's lease.
     fn release_lease(
         &self,
         key: &RunKey,
         lease: &Lease,
         status: RunStatus,
-        head: Option<&ChainHead>,
+        note: Option<LeaseNote<'_>>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }

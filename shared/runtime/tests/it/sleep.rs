@@ -13,6 +13,7 @@ use djinn_core::journal::{ChainHead, RecordHash};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::lease::LeaseNote;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::serve::{StartResult, start_streaming};
 use djinn_runtime::sleep::{SleepResult, fall_asleep, wake_run};
@@ -64,8 +65,9 @@ async fn interleave(schedule: u32) -> (bool, bool) {
 
     let nothing = BTreeSet::new();
     let head = ChainHead { records: 1, hash: RecordHash::default() };
+    let note = LeaseNote { head: &head, has_open_requests: false };
     let mut sleeper =
-        Box::pin(fall_asleep(&ports, &key, &session, &lease, RunStatus::Running, &head, &nothing));
+        Box::pin(fall_asleep(&ports, &key, &session, &lease, RunStatus::Running, note, &nothing));
     let mut waker = Box::pin(wake_run(&ports, &key, &mail));
     let (mut slept, mut woken) = (None, false);
     let mut bits = (0..).map(|step| schedule >> (step % 32) & 1 == 1);

@@ -5,7 +5,7 @@ use std::error::Error;
 use djinn_core::journal::{ChainHead, Record};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{AppendResult, CreateResult};
-use djinn_runtime::port::lease::LeaseAcquisition;
+use djinn_runtime::port::lease::{LeaseAcquisition, LeaseNote};
 use djinn_runtime::port::page::PageSize;
 use djinn_runtime::port::{RunKey, Store};
 use djinn_runtime::verification::verify_journal;
@@ -57,9 +57,10 @@ pub async fn head_is_noted_when_a_lease_is_released(store: &impl Store) -> Check
     let noted = async || store.find_meta(&run.key).await.map(|meta| meta?.chain_head);
     assert_eq!(noted().await?, None);
     let status = RunStatus::Paused;
-    store.release_lease(&run.key, &lease_of("other", 50, 1), status, Some(&head)).await?;
+    let note = LeaseNote { head: &head, has_open_requests: false };
+    store.release_lease(&run.key, &lease_of("other", 50, 1), status, Some(note)).await?;
     assert_eq!(noted().await?, None);
-    store.release_lease(&run.key, &lease, status, Some(&head)).await?;
+    store.release_lease(&run.key, &lease, status, Some(note)).await?;
     assert_eq!(noted().await?, Some(head.clone()));
     let LeaseAcquisition::Acquired { lease, .. } =
         store.take_lease(&run.key, "next", 100, 200).await?

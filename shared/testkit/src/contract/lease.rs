@@ -1,8 +1,10 @@
 //! Checks of taking, renewing and releasing the leases of runs.
 
+use djinn_core::journal::ChainHead;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
-use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal};
+use djinn_runtime::port::journal::CreateResult;
+use djinn_runtime::port::lease::{LeaseAcquisition, LeaseNote, LeaseRenewal};
 use futures::future::try_join_all;
 
 use super::Checked;
@@ -139,7 +141,8 @@ pub async fn taking_a_lease_again_gives_the_same_lease(store: &impl Store) -> Ch
 pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Store) -> Checked {
     let run = RunFixture::of("s", "r")?;
     let ours = lease_of("a", 1_000, 1);
-    store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
+    let created = store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
+    let CreateResult::Created(hash) = created else { return Err("not created".into()) };
     let success = LeaseRenewal::Renewed;
     assert_eq!(store.renew_lease(&run.key, &ours, 2_000, false).await?, success);
     assert_eq!(store.take_lease(&run.key, "b", 1_500, 9_000).await?, LeaseAcquisition::Unavailable);
@@ -158,9 +161,20 @@ pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Sto
     }
     store.release_lease(&run.key, &ours, RunStatus::Running, None).await?;
     assert_eq!(store.renew_lease(&run.key, &ours, 9_000, false).await?, LeaseRenewal::Lost);
-    store.take_lease(&run.key, "b", 9_000, 10_000).await?;
-    let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
-    assert!(!meta.has_open_requests);
+    // The note outlives the driver, until the next driver knows more.
+    for has_open_requests in [true, false] {
+        let lease = match store.take_lease(&run.key, "b", 9_000, 10_000).await? {
+            LeaseAcquisition::Acquired { lease, .. } => lease,
+            LeaseAcquisition::Unavailable => return Err("not acquired".into()),
+        };
+        let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
+        assert!(meta.has_open_requests);
+        let head = ChainHead { records: 1, hash: hash.clone() };
+        let note = LeaseNote { head: &head, has_open_requests };
+        store.release_lease(&run.key, &lease, RunStatus::Running, Some(note)).await?;
+        let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
+        assert_eq!(meta.has_open_requests, has_open_requests);
+    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, RunId, SessionName};
-use djinn_core::journal::{ChainHead, Record, RecordText};
+use djinn_core::journal::{Record, RecordText};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolState;
 use djinn_protocol::preview::Live;
@@ -10,7 +10,7 @@ use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{
     AppendResult, CreateResult, Journals, Lease, NewRun, RunEnd, RunMeta, SessionView,
 };
-use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
+use djinn_runtime::port::lease::{LeaseAcquisition, LeaseNote, LeaseRenewal, Leases};
 use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox, MailboxContents};
 use djinn_runtime::port::page::{Page, PageSize};
@@ -156,10 +156,10 @@ impl Leases for MemoryStore {
         key: &RunKey,
         lease: &Lease,
         status: RunStatus,
-        head: Option<&ChainHead>,
+        note: Option<LeaseNote<'_>>,
     ) -> Result<(), StoreError> {
         self.perform(OpKind::ReleaseLease, Some(key), None, |state| {
-            state.release_lease(key, lease, status, head);
+            state.release_lease(key, lease, status, note);
             Ok(())
         })
         .await

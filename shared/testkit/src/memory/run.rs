@@ -10,7 +10,7 @@ use djinn_protocol::preview::Live;
 use djinn_runtime::port::admission::{Admission, AdmissionError, minute_of};
 use djinn_runtime::port::catalog::RunPosition;
 use djinn_runtime::port::journal::{AppendResult, CreateResult, Lease, NewRun, RunEnd, RunMeta};
-use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal};
+use djinn_runtime::port::lease::{LeaseAcquisition, LeaseNote, LeaseRenewal};
 use djinn_runtime::port::mailbox::{Mail, MailboxContents};
 use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
@@ -225,7 +225,6 @@ impl State {
         entry.epoch += 1;
         entry.lapsed = entry.meta.lease.is_some();
         entry.meta.status = RunStatus::Running;
-        entry.meta.has_open_requests = false;
         let lease = Lease { holder: holder.to_owned(), until_ms, epoch: entry.epoch };
         entry.meta.lease = Some(lease.clone());
         LeaseAcquisition::Acquired { lease, lapsed: entry.lapsed }
@@ -256,13 +255,16 @@ impl State {
         key: &RunKey,
         lease: &Lease,
         status: RunStatus,
-        head: Option<&ChainHead>,
+        note: Option<LeaseNote<'_>>,
     ) {
         if let Some(entry) = self.meta_mut(key)
             && entry.meta.lease.take_if(|current| is_same(current, lease)).is_some()
         {
             entry.meta.status = status;
-            entry.meta.chain_head = head.cloned().or(entry.meta.chain_head.take());
+            if let Some(LeaseNote { head, has_open_requests }) = note {
+                entry.meta.chain_head = Some(head.clone());
+                entry.meta.has_open_requests = has_open_requests;
+            }
         }
     }
 
