@@ -9,13 +9,12 @@ use djinn_runtime::port::secret::Secret;
 use tokio::sync::OnceCell;
 
 use crate::counter::RequestCounter;
-use crate::limited_http::LimitedHttp;
 use crate::once::WriteOnceObjects;
 use crate::settings::{LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, Settings};
 
-/// Maximum number of requests at once to a local store, and of idle connections to a local service. There many runs
-/// share a process, and each connection takes 45 KB.
-const MAX_CONNECTIONS: usize = 32;
+/// Maximum number of idle connections to a local service. There many runs share a process, and each idle
+/// connection would hold 30 KB for 90 s.
+const MAX_IDLE: usize = 32;
 
 /// The clients of one process. Each is created in a boxed future: otherwise every future around a first use
 /// would reserve space for the creation.
@@ -49,7 +48,7 @@ impl Clients {
 
     pub(crate) async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
         let make = || async {
-            let config = self.store_config(self.settings.endpoints.dynamodb.as_deref()).await;
+            let config = self.service_config(self.settings.endpoints.dynamodb.as_deref()).await;
             let config = aws_sdk_dynamodb::config::Builder::from(&config)
                 .timeout_config(self.timeout_config())
                 .retry_partition(unlimited_retries())
@@ -63,7 +62,7 @@ impl Clients {
     pub(crate) async fn s3(&self) -> &aws_sdk_s3::Client {
         let make = || async {
             let endpoint = self.settings.endpoints.s3.as_deref();
-            let config = self.store_config(endpoint).await;
+            let config = self.service_config(endpoint).await;
             let timeouts = &self.settings.timeouts;
             let timeouts = TimeoutConfig::builder()
                 .connect_timeout(timeouts.connect)
@@ -121,18 +120,6 @@ impl Clients {
         self.secrets.get_or_init(|| Box::pin(make())).await
     }
 
-    /// Returns the configuration of a store. A local one has a limited number of requests at once.
-    async fn store_config(&self, endpoint: Option<&str>) -> SdkConfig {
-        let config = self.service_config(endpoint).await;
-        match config.http_client().filter(|_| endpoint.is_some()) {
-            Some(http) => {
-                let http = LimitedHttp::new(http, MAX_CONNECTIONS);
-                config.to_builder().http_client(http).build()
-            }
-            None => config,
-        }
-    }
-
     /// Returns the configuration of a service, local if an endpoint is set.
     async fn service_config(&self, endpoint: Option<&str>) -> SdkConfig {
         let Some(url) = endpoint else {
@@ -140,7 +127,7 @@ impl Clients {
         };
         let key = self.settings.endpoints.key.as_ref().map_or(LOCAL_SECRET_KEY, Secret::reveal);
         let credentials = Credentials::new(LOCAL_ACCESS_KEY, key, None, None, "djinn-local");
-        let http = aws_smithy_http_client::Builder::new().pool_max_idle_per_host(MAX_CONNECTIONS);
+        let http = aws_smithy_http_client::Builder::new().pool_max_idle_per_host(MAX_IDLE);
         // Root certificates are loaded only for TLS.
         let http = if url.starts_with("http://") {
             http.build_http()

@@ -25,7 +25,6 @@ mod item;
 mod journal;
 mod key;
 mod lease;
-mod limited_http;
 mod live;
 mod mailbox;
 mod object;
