@@ -131,9 +131,11 @@ export const ACCESS = {
     await conversation(page).getByText("It is written.").waitFor();
     await ended(page);
     await box(page).fill("half a thought");
+    const place = await conversation(page).boundingBox();
     await conversation(page).getByRole("button", { name: "note.md" }).last().click();
     const alert = page.getByRole("alert");
     await alert.getByText("This part of the page could not be loaded.").waitFor();
+    assert.deepEqual(await conversation(page).boundingBox(), place, "the sentence takes no space from the conversation");
     await conversation(page).getByText("It is written.").waitFor();
     await page.unroute(/\/assets\/Viewer-/);
     await alert.getByRole("button", { name: "Reload" }).click();

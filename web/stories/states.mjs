@@ -352,7 +352,7 @@ export const OPEN_STATES = {
       const closings = [];
       // Drafts, choices and routes of a state are its own.
       const context = await page.context().browser().newContext({ viewport: { width: 1440, height: 900 }, locale: "en-US" });
-      context.setDefaultTimeout(15_000);
+      context.setDefaultTimeout(60_000);
       const own = await context.newPage();
       try {
         await STATES[name]({ ...given, page: own, demo, gate, after: (close) => closings.push(close) });

@@ -75,7 +75,7 @@ function Page(): ReactNode {
       <DropZone />
       <Announcer />
       {hasPalette ? (
-        <Boundary>
+        <Boundary isAbove>
           <Suspense>
             <Palette onKeys={onKeys} onClose={() => setHasPalette(false)} />
           </Suspense>

@@ -168,7 +168,7 @@ export function Main({ isNarrow, onMenu }: MainProps): ReactNode {
             <div className={styles.panel}>{panel}</div>
           )
         ) : null}
-        <Boundary>
+        <Boundary isAbove>
           <Suspense>
             {file ? <Viewer file={file} onClose={() => setFileName(null)} /> : null}
             {isEditing ? <PlanDialog onClose={() => setIsEditing(false)} /> : null}
