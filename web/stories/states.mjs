@@ -31,12 +31,15 @@ def bronze(copper: float, tin: float) -> float:
 
 - [1] [Of gold and other metals](https://gold.example/warm)`;
 
-const STEPS = {
+const stepsOf = (year) => ({
   command: "create",
   title: "Three metals",
-  steps: ["Copper: look at the price of copper", "Zinc: look at the price of zinc", "Tin: look at tin", "Comparison: compare the three metals in one table"],
+  steps: [
+    ...["Copper", "Zinc", "Tin"].map((metal) => `${metal}: look at the price of ${metal.toLowerCase()} in ${year}`),
+    "Comparison: compare the three metals in one table",
+  ],
   depends_on: [[], [], [], [1, 2, 3]],
-};
+});
 
 const QUESTIONS = [{ question: "Which metal do you mean?", choices: ["Copper", "Zinc", "Tin and its alloys"] }, "In which currency?"];
 
@@ -64,9 +67,10 @@ async function askForData({ page, after }, question) {
   await ended(page);
 }
 
-let plans = 0;
+/** The year of the latest plan: agents of an earlier plan, which may still work, take no replies of a later one. */
+let year = 2000;
 
-/** Stops what is at work, whose calls of the model would otherwise take the replies of the next state. */
+/** Stops what is at work, so that fewer runs share the processor. */
 async function stopAll(system) {
   const { runs } = await (await fetch(`${system.url}/runs?status=running`)).json();
   for (const { run } of runs) await fetch(`${system.url}/runs/${run}/stop`, { method: "POST" });
@@ -74,15 +78,16 @@ async function stopAll(system) {
 
 async function startPlan({ page, model, system, after }, gate) {
   after(() => stopAll(system));
-  plans += 1;
-  model.on(`Plan ${plans}:`, { reasoning: "Three metals, three agents." }, "I make a plan.", { tool: "planning", arguments: STEPS });
-  for (const metal of ["copper", "zinc", "look at tin"]) {
-    model.on(metal, { tool: "file_tool", arguments: { ...WRITE, filename: `${metal.split(" ").pop()}.md` } });
-    model.on(metal, "The price rose in spring, and fell", gate, " in autumn.");
+  year += 1;
+  model.on(`Prices of ${year}:`, { reasoning: "Three metals, three agents." }, "I make a plan.", { tool: "planning", arguments: stepsOf(year) });
+  for (const metal of ["copper", "zinc", "tin"]) {
+    const task = `look at the price of ${metal} in ${year}`;
+    model.on(task, { tool: "file_tool", arguments: { ...WRITE, filename: `${metal}.md` } });
+    model.on(task, "The price rose in spring, and fell", gate, " in autumn.");
   }
   await page.goto(system.url);
   await choosePlan(page);
-  await ask(page, `Plan ${plans}: compare three metals, one report each, then a table`);
+  await ask(page, `Prices of ${year}: compare three metals, one report each, then a table`);
   await gate.reached;
   await page.getByRole("complementary").getByText(/The price rose/).first().waitFor();
 }
@@ -198,7 +203,7 @@ export const STATES = {
     await card(conversation(page), "write a file").first().getByRole("textbox", { name: "File name" }).fill("east-2024.md");
   },
   async plan_to_approve({ page, model, system }) {
-    model.on("Compare three metals", { tool: "planning", arguments: STEPS });
+    model.on("Compare three metals", { tool: "planning", arguments: stepsOf(2000) });
     await page.goto(system.url);
     await choosePlan(page);
     await askMe(page, "before a plan starts");

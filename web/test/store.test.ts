@@ -477,6 +477,23 @@ test("what was written before the user is known joins the user's draft, and no c
   expect([...device.values.keys()].filter((name) => name.includes("draft:"))).toEqual(["of/anna/draft:first"]);
 });
 
+test("a mode that was chosen before the user is known stays, for the next questions too", async () => {
+  const device = new Device();
+  let open: () => void = () => undefined;
+  device.held.set("/sessions", new Promise((resolve) => (open = resolve)));
+  const tab = device.open("anna", "/", false);
+  await settled();
+  const human = { risks: true, plan: false, results: false, clarify: false };
+  tab.store.actions.setDraft({ mode: "data_query", human });
+  open();
+  await settled();
+  expect(tab.store.getState().draft).toMatchObject({ mode: "data_query", human });
+  await tab.ask("Which tea?");
+  tab.store.actions.open(null);
+  expect(tab.store.getState().draft).toMatchObject({ mode: "data_query", human, text: "" });
+  expect([...device.values.keys()].filter((name) => name.includes("choices"))).toEqual(["of/anna/choices"]);
+});
+
 test("a question that was asked before the user is known is the user's", async () => {
   const device = new Device();
   let open: () => void = () => undefined;

@@ -109,8 +109,7 @@ class PageStore implements Store {
 
   /** The user is known: what was written before belongs to this user, or stays with another one. */
   #onUser(): void {
-    const { config, conversations, route } = this.#cell.get();
-    const { user } = conversations;
+    const { config, conversations: { user }, draft, route } = this.#cell.get();
     const before = this.#shelf.user;
     if (user === "" || user === before) return;
     const isAlone = config.state === "ready" && config.value.signIn.kind === "none";
@@ -119,11 +118,12 @@ class PageStore implements Store {
       this.#open?.close();
       this.#open = null;
     }
-    const { draft } = this.#cell.get();
     const pending = new Pending(this.#shelf);
     const questions = before === "" ? pending.takeAll() : [];
+    // Each change of the box saves its choices.
+    const isChanged = before === "" && this.#shelf.read("choices") !== null;
     if (before === "") {
-      for (const prefix of ["draft", "messages:"]) this.#shelf.forget(prefix);
+      for (const prefix of ["draft", "messages:", "choices"]) this.#shelf.forget(prefix);
     } else {
       this.#uploads.cancelAll();
       this.#newSession = this.#browser.newId();
@@ -135,7 +135,7 @@ class PageStore implements Store {
     // A conversation that was read before goes on, unless this user has a question in it that is not sent.
     const hasUnsent = !isAtWork && route.session !== null && pending.load(route.session) !== null;
     if (before !== "" || hasUnsent) this.#goTo(route.session);
-    if (before !== "" || (draft.text === "" && draft.uploads.length === 0)) return;
+    if (!isChanged) return;
     const stored = this.#cell.get().draft;
     const text = stored.text === "" ? draft.text : joinTexts(stored.text, draft.text);
     this.#setDraft({ ...draft, text, uploads: [...stored.uploads, ...draft.uploads] });
