@@ -4,7 +4,7 @@
 //! function, with database, executor and gateway in the same folder; NODE is the program `node`.
 //! `--gateway PATH` measures only the gateway, and `--page NODE` only the web page.
 //! `--speed`, `--cpu`, `--runs AT_ONCE`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--agents`, `--sandbox`,
-//! `--web`, `--outside-tools`, `--modes`, `--people`, `--protocols` and `--streams` are for profilers.
+//! `--find-tables`, `--web`, `--outside-tools`, `--modes`, `--people`, `--protocols` and `--streams` are for profilers.
 //! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the separate processes of [`memory`].
 
 mod agent_server;
@@ -50,7 +50,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::{Figure, Report};
 
-const USAGE: &str = "djinn-bench --agent PATH --node NODE [--json], or djinn-bench --speed | --cpu | --runs AT_ONCE | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --web | --outside-tools | --gateway PATH | --page NODE | --modes | --people | --protocols | --streams";
+const USAGE: &str = "djinn-bench --agent PATH --node NODE [--json], or djinn-bench --speed | --cpu | --runs AT_ONCE | --memory | --viewers | --join | --turns | --plans | --agents | --sandbox | --find-tables | --web | --outside-tools | --gateway PATH | --page NODE | --modes | --people | --protocols | --streams";
 
 fn main() -> ExitCode {
     djinn_local::log_to_stderr("warn");
@@ -106,6 +106,7 @@ async fn run_command(words: &[&str]) -> Result<()> {
         ["--turns"] => print_figures(journal::measure_journal().await?.0),
         ["--agents"] => print_figures(agents::measure_agents().await?),
         ["--sandbox"] => print_figures(sandbox::measure_sandbox().await?),
+        ["--find-tables"] => print_figures(vec![tables::measure_find_tables().await?]),
         ["--web"] => print_figures(web::measure_web().await?),
         ["--outside-tools"] => print_figures(outside_tools::measure_outside_tools().await?),
         ["--gateway", gateway] => {

@@ -6,7 +6,7 @@ use djinn_runtime::port::sandbox::table::TableColumn;
 
 use crate::table_joins::FoundJoin;
 use crate::table_state::{ColumnWords, StoredTable};
-use crate::words::split_words;
+use crate::words::visit_words;
 
 /// Maximum number of columns of all tables that are shown without a choice.
 const MAX_ALL: usize = 60;
@@ -28,15 +28,10 @@ struct WordCounts {
     length: f32,
 }
 
-/// Returns the words of columns and tasks, in the singular.
-fn split_singular(text: &str) -> Vec<String> {
-    let mut words = split_words(text);
-    for word in &mut words {
-        if word.is_ascii() && word.len() > 3 && word.ends_with('s') {
-            word.pop();
-        }
-    }
-    words
+/// Returns the singular of a word as far as English writes it without its last letter.
+fn to_singular(word: &str) -> &str {
+    let singular = word.strip_suffix('s').filter(|_| word.is_ascii() && word.len() > 3);
+    singular.unwrap_or(word)
 }
 
 /// Returns for each table the places of the columns to show: all columns of few; of many, the 40 that fit the task
@@ -109,16 +104,17 @@ pub(crate) fn find_words<'a>(
     stored.words.as_ref().and_then(|words| words.find_column(&column.name))
 }
 
-/// Returns the BM25 score of each column of all tables. Each text is split once, and no other words are kept: an index of
-/// 5 000 columns takes three times as long.
+/// Returns the BM25 score of each column of all tables. Each text is split once, and no word is kept, because an index of
+/// 5 000 columns takes several times as long.
 fn score_columns(tables: &[&StoredTable], task: &str) -> Vec<f32> {
-    let mut words = split_singular(task);
+    let mut words = Vec::new();
+    visit_words(task, |word| words.push(to_singular(word).to_owned()));
     words.sort_unstable();
     words.dedup();
-    let texts = tables.iter().flat_map(|stored| {
-        stored.table.columns.iter().map(|column| describe_column(stored, column))
+    let columns = tables.iter().flat_map(|stored| {
+        stored.table.columns.iter().map(|column| count_words(stored, column, &words))
     });
-    let columns: Vec<WordCounts> = texts.map(|text| count_words(&text, &words)).collect();
+    let columns: Vec<WordCounts> = columns.collect();
     let number: f32 = columns.iter().map(|_| 1.0).sum();
     let mean_length = columns.iter().map(|column| column.length).sum::<f32>() / number;
     let mut having = vec![0.0; words.len()];
@@ -140,27 +136,26 @@ fn score_columns(tables: &[&StoredTable], task: &str) -> Vec<f32> {
     columns.iter().map(score).collect()
 }
 
-/// Counts the words of a text that are among sorted words.
-fn count_words(text: &str, words: &[String]) -> WordCounts {
-    let mut counts = WordCounts { counts: Vec::new(), length: 0.0 };
-    for word in split_singular(text) {
-        counts.length += 1.0;
-        let Ok(place) = words.binary_search(&word) else { continue };
-        match counts.counts.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, count)) => *count += 1.0,
-            None => counts.counts.push((place, 1.0)),
-        }
-    }
-    counts
-}
-
-/// Returns the text in which a column is found. The name counts twice.
-fn describe_column(stored: &StoredTable, column: &TableColumn) -> String {
+/// Counts those words in the texts of a column that are among sorted words. The name counts twice.
+fn count_words(stored: &StoredTable, column: &TableColumn, words: &[String]) -> WordCounts {
     let about = find_words(stored, column).map_or("", |words| &words.about);
     let title = stored.words.as_ref().map_or("", |words| &words.title);
-    let name = &column.name;
-    let samples = column.samples.join(" ");
-    format!("{name} {name} {about} {} {title} {samples}", stored.name)
+    let texts = [column.name.as_str(), &column.name, about, &stored.name, title];
+    let mut counts = WordCounts { counts: Vec::new(), length: 0.0 };
+    for text in texts.into_iter().chain(column.samples.iter().map(String::as_str)) {
+        visit_words(text, |word| {
+            counts.length += 1.0;
+            let word = to_singular(word);
+            let Ok(place) = words.binary_search_by(|known| known.as_str().cmp(word)) else {
+                return;
+            };
+            match counts.counts.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, count)) => *count += 1.0,
+                None => counts.counts.push((place, 1.0)),
+            }
+        });
+    }
+    counts
 }
 
 #[cfg(test)]

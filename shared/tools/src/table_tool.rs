@@ -12,7 +12,7 @@ use djinn_runtime::port::sandbox::{Sandbox, SandboxJob, SandboxWork};
 use djinn_runtime::port::tool::{ToolContext, ToolError};
 use djinn_runtime::port::{StoreError, UserKey};
 use djinn_runtime::prompt::{self, Prompts};
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::{StreamExt as _, TryStreamExt as _, future, stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -232,9 +232,11 @@ impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
         let place = |read: &ReadFile| objects.iter().position(|object| *object == read.object);
         state.files.sort_by_key(place);
         state.name_tables();
-        let kept = state.keep(self.files.as_ref(), context).await;
+        let list = || list_tables(&self.prompts, context.language, &state, &left_behind, &task);
+        // The text is written while the store takes the state.
+        let (kept, text) =
+            future::join(state.keep(self.files.as_ref(), context), future::lazy(|_| list())).await;
         let kept = kept.map_err(|_| self.unavailable(context))?;
-        let text = list_tables(&self.prompts, context.language, &state, &left_behind, &task);
         Ok(ToolOutput { state: Some(kept), ..ToolOutput::from_text(text) })
     }
 }

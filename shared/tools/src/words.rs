@@ -5,6 +5,12 @@
 #[must_use]
 pub fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
+    visit_words(text, |word| words.push(word.to_owned()));
+    words
+}
+
+/// Calls `visit` with each word of [`split_words`], without a list of them.
+pub(crate) fn visit_words(text: &str, mut visit: impl FnMut(&str)) {
     let mut word = String::new();
     let mut signs = Vec::new();
     let mut letters = text.chars().peekable();
@@ -13,38 +19,41 @@ pub fn split_words(text: &str) -> Vec<String> {
         let is_sign = matches!(letter,
             '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
         if !is_sign {
-            push_bigrams(&mut words, &mut signs);
+            visit_bigrams(&mut signs, &mut visit);
         }
-        let joins_digits = word.ends_with(|last: char| last.is_ascii_digit())
-            && letters.peek().is_some_and(char::is_ascii_digit);
+        let mut joins_digits = || {
+            word.ends_with(|last: char| last.is_ascii_digit())
+                && letters.peek().is_some_and(char::is_ascii_digit)
+        };
         match letter {
             sign if is_sign => {
-                push_word(&mut words, &mut word);
+                visit_word(&mut word, &mut visit);
                 signs.push(sign);
             }
-            ',' if joins_digits => {}
-            '.' if joins_digits => word.push('.'),
+            letter if letter.is_ascii_alphanumeric() => word.push(letter.to_ascii_lowercase()),
+            ',' if joins_digits() => {}
+            '.' if joins_digits() => word.push('.'),
             letter if letter.is_alphanumeric() => word.extend(letter.to_lowercase()),
-            _ => push_word(&mut words, &mut word),
+            _ => visit_word(&mut word, &mut visit),
         }
     }
-    push_word(&mut words, &mut word);
-    push_bigrams(&mut words, &mut signs);
-    words
+    visit_word(&mut word, &mut visit);
+    visit_bigrams(&mut signs, &mut visit);
 }
 
-fn push_word(words: &mut Vec<String>, word: &mut String) {
+fn visit_word(word: &mut String, visit: &mut impl FnMut(&str)) {
     if !word.is_empty() {
-        words.push(std::mem::take(word));
+        visit(word);
+        word.clear();
     }
 }
 
-/// Appends each pair of neighboring characters as a word; a single character is a word.
-fn push_bigrams(words: &mut Vec<String>, signs: &mut Vec<char>) {
+/// Visits each pair of neighboring characters as a word; a single character is a word.
+fn visit_bigrams(signs: &mut Vec<char>, visit: &mut impl FnMut(&str)) {
     match signs.as_slice() {
         [] => {}
-        [sign] => words.push(sign.to_string()),
-        signs => words.extend(signs.windows(2).map(|pair| pair.iter().collect::<String>())),
+        [sign] => visit(sign.encode_utf8(&mut [0; 4])),
+        signs => signs.windows(2).for_each(|pair| visit(&pair.iter().collect::<String>())),
     }
     signs.clear();
 }

@@ -103,16 +103,22 @@ pub struct TableColumn {
     /// The number of distinct values.
     pub distinct: u64,
     /// True if each row has another value.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_key: bool,
     /// The least value of a number or time.
+    #[serde(skip_serializing_if = "Value::is_null")]
     pub min: Value,
     /// The greatest value of a number or time.
+    #[serde(skip_serializing_if = "Value::is_null")]
     pub max: Value,
     /// The most frequent values of a column with few values, at most 12.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<String>,
     /// The ways in which the texts were read, such as `percent`, `day_first` or `epoch_seconds`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<String>,
     /// The reason for text, such as `leading_zeros` or `day_or_month_first`; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
