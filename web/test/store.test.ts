@@ -469,11 +469,12 @@ test("what was written before the user is known joins the user's draft, and no c
   const device = new Device();
   const tab = device.open("anna", "/s/first");
   await settled();
-  tab.store.actions.setDraft({ text: "Stored" });
+  tab.store.actions.setDraft({ text: "Stored", mode: "plan_solve" });
   const next = device.open("anna", "/s/first", false);
   next.store.actions.setDraft({ text: "Typed" });
   await settled();
   expect(next.draft).toBe("Stored\n\nTyped");
+  expect(next.store.getState().draft.mode).toBe("plan_solve");
   expect([...device.values.keys()].filter((name) => name.includes("draft:"))).toEqual(["of/anna/draft:first"]);
 });
 

@@ -17,6 +17,17 @@ const MAX_DRAFTS = 50;
 /** A text that returns is above what the box has. */
 export const joinTexts = (text: string, rest: string): string => (rest === "" ? text : `${text}\n\n${rest}`);
 
+/** Adds to a stored draft what was written before it was read. A choice that has its default was not made. */
+export function joinDrafts(stored: Draft, written: Draft): Draft {
+  return {
+    text: stored.text === "" ? written.text : joinTexts(stored.text, written.text),
+    uploads: [...stored.uploads, ...written.uploads],
+    mode: written.mode === EMPTY_DRAFT.mode ? stored.mode : written.mode,
+    outputStyle: written.outputStyle ?? stored.outputStyle,
+    human: Object.values(written.human).some(Boolean) ? written.human : stored.human,
+  };
+}
+
 export class Drafts {
   readonly #shelf: Shelf;
   readonly #tab: Shelf;

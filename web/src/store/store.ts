@@ -8,7 +8,7 @@ import type { Browser } from "./browser";
 import { clearEdits } from "./card_edits";
 import { ConfigReader } from "./config_reader";
 import { Conversations } from "./conversation_list";
-import { Drafts, EMPTY_DRAFT, joinTexts } from "./drafts";
+import { Drafts, EMPTY_DRAFT, joinDrafts, joinTexts } from "./drafts";
 import { ListWatch } from "./list_watch";
 import { retryMessage, retryMessages, sendMessage } from "./messages";
 import { OpenConversation } from "./open_conversation";
@@ -136,9 +136,7 @@ class PageStore implements Store {
     const hasUnsent = !isAtWork && route.session !== null && pending.load(route.session) !== null;
     if (before !== "" || hasUnsent) this.#goTo(route.session);
     if (!isChanged) return;
-    const stored = this.#cell.get().draft;
-    const text = stored.text === "" ? draft.text : joinTexts(stored.text, draft.text);
-    this.#setDraft({ ...draft, text, uploads: [...stored.uploads, ...draft.uploads] });
+    this.#setDraft(joinDrafts(this.#cell.get().draft, draft));
   }
 
   #retry(): void {
