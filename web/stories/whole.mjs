@@ -59,6 +59,8 @@ const TALL = { width: 360, height: 6_000 };
 /** What a narrow page shows of a run: the conversation, and the panel that covers it. Without times. */
 async function pictureOf(page) {
   await page.setViewportSize(TALL);
+  // The rows of the taller window come with one of its next frames.
+  await conversation(page).locator("section[data-request]").nth(2).waitFor();
   const talk = await conversation(page).innerText();
   const panel = page.getByRole("complementary");
   await page.keyboard.press("Alt+KeyP");
