@@ -28,7 +28,7 @@ struct WordCounts {
     length: f32,
 }
 
-/// Returns the singular of a word as far as English writes it without its last letter.
+/// Returns an English word of four or more letters without the `s` of its plural, and any other word as it is.
 fn to_singular(word: &str) -> &str {
     let singular = word.strip_suffix('s').filter(|_| word.is_ascii() && word.len() > 3);
     singular.unwrap_or(word)
