@@ -10,17 +10,17 @@
 //! at the same place forever. A full buffer ends the response. The last frame, with instructions to resume,
 //! may exceed the limit.
 
+mod body;
 mod children;
 mod response_end;
 mod waiting_previews;
 mod waiting_progress;
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
+pub use body::ClientBody;
 use djinn_core::entry::Entry;
 use djinn_core::journal::Record;
 use djinn_protocol::connection::Connection;
@@ -49,12 +49,6 @@ pub struct ClientStream {
     end: ResponseEnd,
 }
 
-/// The receiving half: the body of the response, as a stream of SSE frames.
-pub struct ClientBody {
-    receiver: mpsc::UnboundedReceiver<String>,
-    buffered: Arc<BufferState>,
-}
-
 /// The sent and unread bytes.
 #[derive(Default)]
 struct BufferState {
@@ -68,7 +62,7 @@ impl ClientStream {
     pub fn open(connection: Connection, buffer_size: usize, now_ms: i64) -> (Self, ClientBody) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let buffer = Arc::new(BufferState::default());
-        let body = ClientBody { receiver, buffered: Arc::clone(&buffer) };
+        let body = ClientBody::new(receiver, Arc::clone(&buffer));
         let sender = Some(sender);
         let stream = Self {
             connection: Box::new(connection),
@@ -298,11 +292,11 @@ impl ClientStream {
             || !self.progress.is_empty()
             || self.connection.has_ready();
         let waits = any && !self.has_preview_room();
-        let sender = self.sender.clone().filter(|_| waits);
-        let buffer = Arc::clone(&self.buffered);
+        let sender = self.sender.as_ref().filter(|_| waits);
+        let stream = sender.map(|sender| (sender.clone(), Arc::clone(&self.buffered)));
         let most = self.buffer_size / PREVIEW_PART;
         async move {
-            let Some(sender) = sender else { return std::future::pending().await };
+            let Some((sender, buffer)) = stream else { return std::future::pending().await };
             while !sender.is_closed() && buffer.bytes.load(Ordering::Relaxed) > most {
                 buffer.read.notified().await;
             }
@@ -371,30 +365,5 @@ impl Drop for ClientStream {
     /// Sends instructions to resume however a driver ends, even by a bug.
     fn drop(&mut self) {
         self.hand_over(self.last_sent_ms);
-    }
-}
-
-impl Drop for ClientBody {
-    fn drop(&mut self) {
-        self.receiver.close();
-        self.buffered.read.notify_one();
-    }
-}
-
-impl ClientBody {
-    /// Polls for the next frame; `None` at the end of the stream.
-    pub fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
-        let body = self.get_mut();
-        let frame = std::task::ready!(body.receiver.poll_recv(cx));
-        if let Some(frame) = &frame {
-            body.buffered.bytes.fetch_sub(frame.len(), Ordering::Relaxed);
-            body.buffered.read.notify_one();
-        }
-        Poll::Ready(frame)
-    }
-
-    /// Returns the next frame; `None` at the end of the stream.
-    pub async fn next_frame(&mut self) -> Option<String> {
-        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_frame(cx)).await
     }
 }
