@@ -1,5 +1,7 @@
 //! JSON Schema checks of an agent's arguments and of its answer.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
@@ -9,6 +11,12 @@ const MAX_VIOLATIONS: usize = 3;
 
 /// Maximum characters of a violated rule in an error for users.
 const MAX_RULE: usize = 300;
+
+/// Maximum compiled schemas in a process. Each takes some kilobytes.
+const MAX_COMPILED: usize = 128;
+
+/// The schemas compiled last, because each question and each call of an agent is checked.
+static COMPILED: Mutex<Vec<(Value, Arc<Validator>)>> = Mutex::new(Vec::new());
 
 /// The error for external references: no schema is fetched.
 const LEADS_OUTSIDE: &str = "the target of a `$ref` or `$schema` must be in the schema itself";
@@ -40,7 +48,7 @@ pub fn find_parameter_violation(
     arguments: &Map<String, Value>,
 ) -> Option<ParameterViolation> {
     let arguments = Value::Object(arguments.clone());
-    let Ok(validator) = compile_schema(parameters) else {
+    let Ok(validator) = find_validator(parameters) else {
         let problem = "cannot be checked: the schema of the agent cannot be used".to_owned();
         return Some(ParameterViolation { path: String::new(), problem });
     };
@@ -82,6 +90,21 @@ pub fn check_answer(schema: &Value, answer: &Value) -> Result<(), String> {
     check_value(schema, answer)
 }
 
+/// Returns the compiled schema, from the last ones if it is among them.
+fn find_validator(schema: &Value) -> Result<Arc<Validator>, SchemaFault> {
+    let lock_compiled = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, validator)) = lock_compiled().iter().find(|(known, _)| known == schema) {
+        return Ok(Arc::clone(validator));
+    }
+    let validator = Arc::new(compile_schema(schema)?);
+    let mut compiled = lock_compiled();
+    if compiled.len() == MAX_COMPILED {
+        compiled.remove(0);
+    }
+    compiled.push((schema.clone(), Arc::clone(&validator)));
+    Ok(validator)
+}
+
 /// Compiles a schema.
 ///
 /// # Errors
@@ -112,7 +135,7 @@ pub(crate) struct SchemaFault {
 
 /// Checks a value. An invalid schema rejects every value; schemas of agent files were compiled at the start.
 fn check_value(schema: &Value, value: &Value) -> Result<(), String> {
-    let validator = compile_schema(schema)
+    let validator = find_validator(schema)
         .map_err(|fault| format!("the schema cannot be used: {}", fault.rule))?;
     let violations: Vec<String> = validator
         .iter_errors(value)

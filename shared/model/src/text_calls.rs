@@ -32,6 +32,9 @@ const END_MARKS: &[&str] =
 const TRAILING_MARKS: &[&str] =
     &["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "<|return|>", "<|end|>"];
 
+/// The first characters of all marks: a text without them has no mark, and no beginning of one.
+const MARK_STARTS: [char; 2] = ['<', '['];
+
 /// First fields of a call written as bare JSON.
 const FIRST_MEMBERS: &[&str] = &["name", "type", "function", "tool", "tool_name"];
 
@@ -62,6 +65,9 @@ impl TextCallScanner {
                 return;
             }
         }
+        if !self.buffer.contains(MARK_STARTS) {
+            return self.send_buffer(self.buffer.len(), tell);
+        }
         self.remove_end_marks();
         let first = CALL_MARKS.iter().filter_map(|mark| self.buffer.find(mark)).min();
         // The text before the first mark is certain, except a possible start of a mark.
@@ -72,15 +78,20 @@ impl TextCallScanner {
         });
         // Marks at the end may be the end of the whole text.
         let certain = self.buffer.get(..certain).map_or(0, |text| trim_trailing(text).len());
-        let rest = self.buffer.split_off(certain);
+        self.send_buffer(certain, tell);
+        self.is_call = first.is_some();
+        if self.is_call {
+            self.buffer = self.buffer.trim_start().to_owned();
+        }
+    }
+
+    /// Sends the first `length` bytes of the buffer.
+    fn send_buffer(&mut self, length: usize, tell: &mut dyn FnMut(&str)) {
+        let rest = self.buffer.split_off(length);
         let text = std::mem::replace(&mut self.buffer, rest);
         if !text.is_empty() {
             self.has_text = true;
             tell(&text);
-        }
-        self.is_call = first.is_some();
-        if self.is_call {
-            self.buffer = self.buffer.trim_start().to_owned();
         }
     }
 

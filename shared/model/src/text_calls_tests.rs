@@ -108,3 +108,10 @@ fn marks_that_end_a_turn_are_dropped() {
         }
     }
 }
+
+#[test]
+fn each_mark_starts_with_a_character_that_a_text_is_searched_for() {
+    for mark in [CALL_MARKS, END_MARKS, TRAILING_MARKS].concat() {
+        assert!(mark.starts_with(MARK_STARTS), "{mark}");
+    }
+}

@@ -29,6 +29,10 @@ enum ThinkStage {
 impl ThinkSplitter {
     /// Takes the next piece and sends all text with a known kind.
     pub(super) fn push(&mut self, piece: &str, tell: &mut dyn FnMut(TextKind, &str)) {
+        if self.stage == ThinkStage::Answer {
+            // The buffer is empty in this stage.
+            return emit_text(TextKind::Text, piece, tell);
+        }
         self.buffer.push_str(piece);
         loop {
             let before = self.buffer.len();
