@@ -1,4 +1,4 @@
-//! Writes the token tables as pairs: each token as two earlier ones that it is made of. Compressed, that takes
+//! Writes the token table as pairs: each token as two earlier ones that it is made of. Compressed, that takes
 //! three quarters of what its bytes do and less than half of what the base64 within `tiktoken-rs` does, and the
 //! function's archive is that much smaller.
 
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
 
-use tiktoken_rs::{CoreBPE, O200K_BASE_PAT_STR, Rank, cl100k_base, o200k_base};
+use tiktoken_rs::{CoreBPE, O200K_BASE_PAT_STR, Rank, o200k_base};
 
 #[allow(clippy::print_stdout, reason = "it is how a build script speaks to cargo")]
 #[allow(clippy::disallowed_methods, reason = "cargo says in the environment where to write")]
@@ -14,7 +14,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     let out = std::env::var("OUT_DIR")?;
     let out = Path::new(&out);
-    std::fs::write(out.join("cl100k.pairs"), table(&cl100k_base()?)?)?;
     std::fs::write(out.join("o200k.pairs"), table(&o200k_base()?)?)?;
     std::fs::write(out.join("o200k.words"), O200K_BASE_PAT_STR)?;
     Ok(())

@@ -220,9 +220,8 @@ impl<S: Secrets> Model for Models<S> {
         self.find_model(role, choice).ok().map(|(name, _)| name)
     }
 
-    fn count_tokens(&self, role: Role, choice: ModelChoice, text: &str) -> u64 {
-        let name = self.find_model(role, choice).map_or("", |(_, model)| &model.model);
-        self.connections.token_counter.count(name, text)
+    fn count_tokens(&self, text: &str) -> u64 {
+        self.connections.token_counter.count(text)
     }
 
     async fn call(

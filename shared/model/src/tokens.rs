@@ -1,4 +1,4 @@
-//! Tokens of a text, counted with OpenAI's own tables.
+//! Tokens of a text, counted with OpenAI's own table.
 
 mod table;
 
@@ -7,7 +7,7 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
-use table::{CL100K, O200K, TokenTable};
+use table::O200K;
 
 /// Bytes counted at once, so that a word without breaks takes little memory. A piece costs at most one extra token.
 const PIECE_LEN: usize = 4 * 1024;
@@ -18,28 +18,14 @@ const MIN_CACHED_LEN: usize = 64;
 /// Minimum number of cached counts, at most twice as many. An entry takes about 100 bytes.
 const CACHE_LEN: usize = 10_000;
 
-/// Models of the older encoding, by the beginning of their names.
-const OLDER: &[&str] = &["gpt-4", "gpt-3.5", "gpt-35"];
-/// Exceptions among these names with the newer encoding.
-const NEWER: &[&str] = &["gpt-4o", "gpt-4.1", "gpt-4.5"];
-
 /// A token counter with a cache: a conversation is counted anew for every request, and only its end is new.
 pub(crate) struct TokenCounter {
     cache: Mutex<CountCache>,
-    tokenize: fn(Encoding, &str) -> u64,
+    tokenize: fn(&str) -> u64,
 }
 
-/// The encoding of text into tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Encoding {
-    /// `cl100k`, the encoding of GPT-4 and GPT-3.5.
-    Older,
-    /// `o200k`, the encoding of OpenAI's later models, also used for all other models.
-    Newer,
-}
-
-/// The encoding and the hash of the text.
-type CacheKey = (Encoding, [u8; 32]);
+/// The hash of the text.
+type CacheKey = [u8; 32];
 
 /// A cache of counts in two generations. A used count moves to the newer generation; the older generation is
 /// dropped when the newer is full.
@@ -56,22 +42,18 @@ impl Default for TokenCounter {
 }
 
 impl TokenCounter {
-    /// Returns the number of tokens. Exact for OpenAI's models except for a token per 4 KB piece; approximate
-    /// for others. Special tokens count as plain text. The tables are built on the first call.
-    pub(crate) fn count(&self, model: &str, text: &str) -> u64 {
-        let name = model.rsplit('/').next().unwrap_or(model);
-        let starts = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-        let is_older = starts(OLDER) && !starts(NEWER);
-        let encoding = if is_older { Encoding::Older } else { Encoding::Newer };
+    /// Returns the number of tokens. Exact for OpenAI's models since GPT-4o except for a token per 4 KB piece;
+    /// approximate for all others. Special tokens count as plain text. The table is built on the first call.
+    pub(crate) fn count(&self, text: &str) -> u64 {
         if text.len() < MIN_CACHED_LEN {
-            return (self.tokenize)(encoding, text);
+            return (self.tokenize)(text);
         }
-        let key = (encoding, Sha256::digest(text.as_bytes()).into());
+        let key = Sha256::digest(text.as_bytes()).into();
         let lock_cache = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let cached_count = lock_cache().get_count(&key);
         // Counted without the lock, so that others can count at the same time.
         cached_count.unwrap_or_else(|| {
-            let tokens = (self.tokenize)(encoding, text);
+            let tokens = (self.tokenize)(text);
             lock_cache().insert_count(key, tokens);
             tokens
         })
@@ -96,11 +78,8 @@ impl CountCache {
     }
 }
 
-fn count_tokens(encoding: Encoding, text: &str) -> u64 {
-    let table: Option<&TokenTable> = match encoding {
-        Encoding::Older => CL100K.as_ref(),
-        Encoding::Newer => O200K.as_ref(),
-    };
+fn count_tokens(text: &str) -> u64 {
+    let table = O200K.as_ref();
     let mut rest = text;
     let mut tokens = 0;
     while !rest.is_empty() {
@@ -123,8 +102,8 @@ mod tests {
 
     use super::*;
 
-    fn count(model: &str, text: &str) -> u64 {
-        TokenCounter::default().count(model, text)
+    fn count(text: &str) -> u64 {
+        TokenCounter::default().count(text)
     }
 
     thread_local! {
@@ -132,7 +111,7 @@ mod tests {
     }
 
     /// A tokenizer that counts how often it is asked, and for how much.
-    fn counted(_: Encoding, text: &str) -> u64 {
+    fn counted(text: &str) -> u64 {
         let (times, bytes) = TOKENIZED.get();
         TOKENIZED.set((times + 1, bytes + text.len() as u64));
         text.len() as u64 / 4
@@ -150,20 +129,18 @@ mod tests {
         let mut asked = 0;
         for turns in 1..=TURNS {
             for text in (1..=turns).flat_map(turn) {
-                counter.count("gpt-4.1", &text);
+                counter.count(&text);
                 asked += 1;
             }
         }
         assert_eq!(asked, TURNS * (TURNS + 1));
         assert_eq!(TOKENIZED.get(), (2 * TURNS, bytes_of(TURNS)));
-        // A request later, nothing but the new turn; another encoding is another count.
+        // A request later, nothing but the new turn.
         TOKENIZED.set((0, 0));
         for text in (1..=TURNS + 1).flat_map(turn) {
-            counter.count("gpt-5", &text);
+            counter.count(&text);
         }
         assert_eq!(TOKENIZED.get().0, 2);
-        counter.count("gpt-4", &turn(1)[1]);
-        assert_eq!(TOKENIZED.get().0, 3);
     }
 
     #[test]
@@ -172,8 +149,8 @@ mod tests {
         let text = |nth: usize| format!("{nth:0>64}");
         let often = text(0);
         for nth in 1..=5 * CACHE_LEN {
-            counter.count("gpt-5", &often);
-            counter.count("gpt-5", &text(nth));
+            counter.count(&often);
+            counter.count(&text(nth));
         }
         let known = counter.cache.lock().unwrap();
         assert!(known.recent.len() <= CACHE_LEN && known.old.len() <= CACHE_LEN);
@@ -183,18 +160,12 @@ mod tests {
     #[test]
     fn counts_are_openais() {
         // "How to count tokens with tiktoken" (OpenAI Cookbook).
-        for (text, cl100k, o200k) in [
-            ("antidisestablishmentarianism", 6, 6),
-            ("2 + 2 = 4", 7, 7),
-            ("お誕生日おめでとう", 9, 8),
-        ] {
-            assert_eq!(count("gpt-4", text), cl100k, "{text}");
-            assert_eq!(count("openai/gpt-3.5-turbo", text), cl100k, "{text}");
-            for newer in ["gpt-4o", "gpt-4.1-mini", "o3", "gpt-5", "qwen-max"] {
-                assert_eq!(count(newer, text), o200k, "{newer}: {text}");
-            }
+        for (text, o200k) in
+            [("antidisestablishmentarianism", 6), ("2 + 2 = 4", 7), ("お誕生日おめでとう", 8)]
+        {
+            assert_eq!(count(text), o200k, "{text}");
         }
-        assert_eq!(count("anything", ""), 0);
+        assert_eq!(count(""), 0);
     }
 
     /// The texts of a folder and of all below it.
@@ -209,16 +180,12 @@ mod tests {
     #[test]
     fn prompts_are_estimated_at_no_fewer_tokens_than_are_counted() {
         let prompts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../prompts");
-        for (language, model) in
-            [("en", "gpt-5"), ("en", "gpt-4"), ("zh", "gpt-5"), ("zh", "gpt-4")]
-        {
+        for language in ["en", "zh"] {
             let text = read_texts(&prompts.join(language));
             let bytes = text.len() as u64;
-            let tokens = count(model, &text);
-            // The older table is met by a hair in Chinese.
-            let spare = if model == "gpt-4" { tokens / 20 } else { 0 };
-            let estimate = estimate_tokens(bytes) + spare;
-            assert!(estimate >= tokens, "{language}: {tokens} of {bytes} for {model}");
+            let tokens = count(&text);
+            let estimate = estimate_tokens(bytes);
+            assert!(estimate >= tokens, "{language}: {tokens} of {bytes}");
             let quarter = bytes.div_ceil(4);
             assert!(language == "en" || quarter < tokens, "four bytes a token would do: {quarter}");
         }
@@ -226,14 +193,14 @@ mod tests {
 
     #[test]
     fn special_tokens_are_text() {
-        assert!(count("gpt-4o", "<|endoftext|>") > 1);
+        assert!(count("<|endoftext|>") > 1);
     }
 
     #[test]
     fn a_long_run_is_counted_in_pieces() {
         let text = "界".repeat(700_000);
-        assert!(count("gpt-4o", &text) >= 700_000 / 8);
+        assert!(count(&text) >= 700_000 / 8);
         let text = "x".repeat(2_000_000);
-        assert!(count("gpt-4o", &text) <= 2_000_000);
+        assert!(count(&text) <= 2_000_000);
     }
 }

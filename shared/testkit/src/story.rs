@@ -257,7 +257,7 @@ impl Model for StoryModel {
         }
     }
 
-    fn count_tokens(&self, _role: Role, _choice: ModelChoice, text: &str) -> u64 {
+    fn count_tokens(&self, text: &str) -> u64 {
         count_tokens(text)
     }
 

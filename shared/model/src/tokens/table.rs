@@ -1,4 +1,4 @@
-//! The token tables from `build.rs`: the single-byte tokens, and for every other token the pair of earlier
+//! The token table from `build.rs`: the single-byte tokens, and for every other token the pair of earlier
 //! tokens.
 //!
 //! An encoding of tiktoken-rs takes 30 MB of memory, because it keeps each token three times for what we do not
@@ -12,25 +12,11 @@ use std::sync::LazyLock;
 use fancy_regex::Regex;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// The encoding of GPT-4 and GPT-3.5. Always present: a test builds the table.
-pub(super) static CL100K: LazyLock<Option<TokenTable>> = LazyLock::new(|| {
-    TokenTable::read(include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.pairs")), CL100K_WORDS)
-});
-
-/// The encoding of all later models. Always present: a test builds the table.
+/// The encoding of OpenAI's models since GPT-4o. Always present: a test builds the table.
 pub(super) static O200K: LazyLock<Option<TokenTable>> = LazyLock::new(|| {
     let words = include_str!(concat!(env!("OUT_DIR"), "/o200k.words"));
     TokenTable::read(include_bytes!(concat!(env!("OUT_DIR"), "/o200k.pairs")), words)
 });
-
-/// The pattern for splitting a text before encoding: `cl100k_base` of OpenAI's tiktoken.
-const CL100K_WORDS: &str = concat!(
-    r"'(?i:[sdmt]|ll|ve|re)",
-    r"|[^\r\n\p{L}\p{N}]?+\p{L}++",
-    r"|\p{N}{1,3}+",
-    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+",
-    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
-);
 
 /// The position of a token in its encoding. Tokens of lower ranks form first.
 type Rank = u32;
@@ -48,7 +34,7 @@ pub(super) struct TokenTable {
 }
 
 impl TokenTable {
-    /// Reads a table of `build.rs`.
+    /// Reads the table of `build.rs`.
     fn read(table: &[u8], words: &str) -> Option<Self> {
         let (single, pairs) = table.split_at_checked(256)?;
         let mut columns = pairs.chunks_exact((pairs.len() / 6).max(1));
@@ -182,32 +168,25 @@ impl<'a> WordParts<'a> {
 
 #[cfg(test)]
 mod tests {
-    use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
+    use tiktoken_rs::o200k_base_singleton;
 
     use super::*;
 
-    fn tables() -> [(&'static TokenTable, &'static CoreBPE); 2] {
-        [
-            (CL100K.as_ref().unwrap(), cl100k_base_singleton()),
-            (O200K.as_ref().unwrap(), o200k_base_singleton()),
-        ]
-    }
-
     #[test]
     fn every_token_is_the_originals() {
-        for (table, theirs) in tables() {
-            assert!(table.ends.len() > 100_000);
-            for rank in 0..u32::try_from(table.ends.len()).unwrap() {
-                let token = theirs.decode_bytes(&[rank]).unwrap();
-                assert_eq!(table.token(rank), Some(&*token), "{rank}");
-                assert_eq!(table.rank(&token), Some(rank));
-            }
-            assert!(theirs.decode_bytes(&[Rank::try_from(table.ends.len()).unwrap()]).is_err());
+        let (table, theirs) = (O200K.as_ref().unwrap(), o200k_base_singleton());
+        assert!(table.ends.len() > 100_000);
+        for rank in 0..u32::try_from(table.ends.len()).unwrap() {
+            let token = theirs.decode_bytes(&[rank]).unwrap();
+            assert_eq!(table.token(rank), Some(&*token), "{rank}");
+            assert_eq!(table.rank(&token), Some(rank));
         }
+        assert!(theirs.decode_bytes(&[Rank::try_from(table.ends.len()).unwrap()]).is_err());
     }
 
     #[test]
-    fn both_count_as_the_originals_do() {
+    fn texts_are_counted_as_the_original_counts_them() {
+        let (table, theirs) = (O200K.as_ref().unwrap(), o200k_base_singleton());
         let texts = [
             "It's 2026-11-21, and WE'LL see: North grew $5,000 (12.5 %).\r\n\r\n  \tx = f(y)/2;\n",
             "北部增长最快。   お誕生日おめでとう！ Ünïcödé ñandú — naïve café Ⅷ ½ 👩‍👩‍👧‍👦\n",
@@ -215,9 +194,7 @@ mod tests {
             "antidisestablishmentarianism aaaaaaaaaaaaaaaaaaaaaaa !!!!????//// \u{0}\u{1}",
         ];
         let count_both = |text: &str| {
-            for (table, theirs) in tables() {
-                assert_eq!(table.count(text), theirs.count_ordinary(text), "{text}");
-            }
+            assert_eq!(table.count(text), theirs.count_ordinary(text), "{text}");
         };
         texts.iter().for_each(|text| count_both(text));
         // Words of random letters merge in all orders, also those that tiktoken-rs counts in another way.

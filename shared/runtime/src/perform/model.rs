@@ -190,7 +190,7 @@ impl<P: Ports> ModelExecution<P> {
         let limits = self.ports.model().limits(role, choice).ok()?;
         let tools = self.list_tools().await;
         let request = self.render_request(&tools, limits.max_input_tokens).ok()?.request;
-        let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
+        let count = |text: &str| self.ports.model().count_tokens(text);
         let texts: u64 = request.to_texts().iter().map(|text| count(text)).sum();
         let input_tokens = texts + request.image_tokens();
         let spent = self.run.spending();
@@ -261,7 +261,7 @@ impl<P: Ports> ModelExecution<P> {
         let message = self.call.message.clone().below(&self.key.path);
         let name = format!("{}/{message}/{}", self.key.run, self.call.attempt);
         let tools = tools.specs_for(self.run.spec());
-        let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
+        let count = |text: &str| self.ports.model().count_tokens(text);
         let limits = self.ports.model().limits(role, choice);
         // Personal data in images is never masked.
         let is_masked = self.run.spec().settings.mask_pii;

@@ -109,9 +109,7 @@ impl<P: Ports> ModelExecution<P> {
 
     /// Returns the tokens of a request, without the overhead of providers.
     fn count_request(&self, rendered_request: &RenderedRequest) -> u64 {
-        let role = self.call.role;
-        let choice = self.call.model_choice();
-        let count = |text: &Cow<'_, str>| self.ports.model().count_tokens(role, choice, text);
+        let count = |text: &Cow<'_, str>| self.ports.model().count_tokens(text);
         let texts: u64 = rendered_request.request.to_texts().iter().map(count).sum();
         texts + rendered_request.request.image_tokens()
     }

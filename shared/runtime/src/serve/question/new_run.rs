@@ -170,5 +170,5 @@ fn count_history_tokens<P: Ports>(ports: &P, spec: &RunSpec, history: &[Exchange
     if bytes <= window / 2 {
         return estimate_tokens(bytes);
     }
-    texts().map(|text| ports.model().count_tokens(role, ModelChoice::Primary, text)).sum()
+    texts().map(|text| ports.model().count_tokens(text)).sum()
 }
