@@ -9,7 +9,8 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function but `database`.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
+    ("crc-fast", &[]),
     ("djinn-inflate", &[]),
     ("djinn-messages", &[]),
     ("djinn-text", &[]),
@@ -197,6 +198,16 @@ fn arrows_point_downwards() {
     let metadata = metadata();
     assert!(metadata["packages"].as_array().unwrap().len() >= ARROWS.len() - 1);
     none(wrong(&metadata));
+}
+
+/// cargo only warns of a patch that it does not use.
+#[test]
+fn the_crate_that_stands_in_for_another_is_the_one_in_use() {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let packages =
+        lock.split("[[package]]").filter(|text| text.contains("\nname = \"crc-fast\"\n"));
+    let packages: Vec<_> = packages.collect();
+    assert!(matches!(packages[..], [ours] if !ours.contains("\nsource = ")), "{packages:?}");
 }
 
 fn metadata() -> Value {
