@@ -232,10 +232,10 @@ impl<F: Files + Send + Sync> TypedTool for TableTool<F> {
         let place = |read: &ReadFile| objects.iter().position(|object| *object == read.object);
         state.files.sort_by_key(place);
         state.name_tables();
-        let list = || list_tables(&self.prompts, context.language, &state, &left_behind, &task);
         // The text is written while the store takes the state.
-        let (kept, text) =
-            future::join(state.keep(self.files.as_ref(), context), future::lazy(|_| list())).await;
+        let listing =
+            async { list_tables(&self.prompts, context.language, &state, &left_behind, &task) };
+        let (kept, text) = future::join(state.keep(self.files.as_ref(), context), listing).await;
         let kept = kept.map_err(|_| self.unavailable(context))?;
         Ok(ToolOutput { state: Some(kept), ..ToolOutput::from_text(text) })
     }
