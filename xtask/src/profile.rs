@@ -57,6 +57,8 @@ pub(crate) fn run_profile(ProfileArguments { subject }: &ProfileArguments) -> Re
 /// Samples the agent's process in the benchmark with perf's software clock, during this number of runs at once.
 fn sample_agent(at_once: usize) -> Result<()> {
     let mut build = cargo_command(&["build", "--profile", "bench-run", "--package", "djinn-bench"]);
+    // perf follows frame pointers of Rust code to the callers; a copy of the stack leads to only a third of them.
+    build.env("RUSTFLAGS", "-C force-frame-pointers=yes");
     build.env("CARGO_PROFILE_BENCH_RUN_STRIP", "false");
     build.env("CARGO_PROFILE_BENCH_RUN_DEBUG", "line-tables-only");
     run(&mut build)?;
@@ -64,8 +66,7 @@ fn sample_agent(at_once: usize) -> Result<()> {
     let data = data.to_str().context("the path of target/profile is no text")?;
     let bench = workspace::profile_dir("bench-run").join("djinn-bench");
     let mut record = program_command("perf", &["record", "--quiet", "--output", data]);
-    // Without frame pointers, only a copy of the stack leads to the callers.
-    record.args(["--event", "cpu-clock", "-F", "499", "--call-graph", "dwarf,16384", "--"]);
+    record.args(["--event", "cpu-clock", "-F", "1999", "--call-graph", "fp", "--"]);
     run(record.arg(bench).args(["--runs", &at_once.to_string()]))?;
     let mut script = program_command("perf", &["script", "--input", data, "--comm", AGENT]);
     let script = command_output(script.args(["--no-inline", "-F", "ip,sym,dso"]))?;

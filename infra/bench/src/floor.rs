@@ -30,6 +30,9 @@ use crate::client::RunTimes;
 /// Expiry of the records, Unix seconds: after the end of any measurement.
 const EXPIRES: i64 = 4_102_444_800;
 
+/// The number of the next journal; each request of each floor has a journal.
+static NEXT_JOURNAL: AtomicU64 = AtomicU64::new(0);
+
 /// The bare server and its client. Dropping the value stops the server.
 pub(crate) struct Floor {
     http: reqwest::Client,
@@ -47,8 +50,6 @@ struct FloorWork {
     world: LocalWorld,
     /// The run's own records, as many as the run's writes, numbered from 0.
     records: Vec<Record>,
-    /// Counts the journals; each request has a journal.
-    journals: AtomicU64,
 }
 
 impl Floor {
@@ -71,15 +72,8 @@ impl Floor {
             "the model was asked {} times only",
             model_requests.len()
         );
-        let journals = AtomicU64::default();
-        let work = Arc::new(FloorWork {
-            http: http.clone(),
-            model,
-            model_requests,
-            world,
-            records,
-            journals,
-        });
+        let work =
+            Arc::new(FloorWork { http: http.clone(), model, model_requests, world, records });
         let app = Router::new().route("/", post(answer_request)).with_state(Arc::clone(&work));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let url = format!("http://{}/", listener.local_addr()?);
@@ -146,7 +140,7 @@ async fn answer_request(State(work): State<Arc<FloorWork>>) -> Body {
 
 impl FloorWork {
     async fn replay_run(&self, client: &UnboundedSender<Bytes>) -> Result<()> {
-        let journal = self.journals.fetch_add(1, Ordering::Relaxed);
+        let journal = NEXT_JOURNAL.fetch_add(1, Ordering::Relaxed);
         let key = RunKey::new(TenantId::new("floor")?, RunId::new(format!("run_{journal:032x}"))?);
         // The first record precedes the stream, because a run exists before its answer.
         let (first, rest) = self.records.split_at(self.records.len().min(1));
@@ -166,7 +160,8 @@ impl FloorWork {
 
     async fn append_records(&self, key: &RunKey, records: &[Record]) -> Result<()> {
         for record in records {
-            self.world.store.append(key, record, EXPIRES).await?;
+            let result = self.world.store.append(key, record, EXPIRES).await?;
+            ensure!(result.is_appended(), "the floor's journal exists already");
         }
         Ok(())
     }

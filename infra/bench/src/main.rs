@@ -55,12 +55,22 @@ const USAGE: &str = "djinn-bench --agent PATH --node NODE [--json], or djinn-ben
 fn main() -> ExitCode {
     djinn_local::log_to_stderr("warn");
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let name = words.first().cloned().unwrap_or_default();
+    // The agent function has one thread for all its work; so has the agent's process here.
+    let mut runtime = match name.as_str() {
+        agent_server::PROCESS => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
     // A profiler tells the processes apart by the names of their threads.
-    let name = words.first().copied().unwrap_or_default();
-    let runtime = runtime.enable_all().thread_name(name).build();
-    match runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run_command(&words))) {
+    let thread = std::thread::Builder::new().name(name.clone());
+    let run = move || -> Result<()> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        runtime.enable_all().thread_name(name).build()?.block_on(run_command(&words))
+    };
+    let result = thread.spawn(run).map_err(Into::into).and_then(|running| {
+        running.join().unwrap_or_else(|_| bail!("it panicked, which is a bug"))
+    });
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             terminal::print_note(&format!("the benchmark broke: {error:#}"));

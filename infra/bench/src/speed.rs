@@ -1,6 +1,10 @@
 //! The speed of runs, sequential and parallel, against the machine's floor. Agent and floor alternate, so
 //! both see the same machine conditions.
+//!
+//! One run at a time is measured on one thread, which is what a function has. Many runs in one process exist only in
+//! `cargo dev`, so they are measured on several threads, as `cargo dev` has them.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +13,7 @@ use djinn_core::id::{RunId, TenantId};
 use djinn_runtime::port::RunKey;
 use djinn_scripted::Script;
 use futures::future::try_join_all;
+use tokio::runtime::Handle;
 
 use crate::agent_server::{AgentOptions, AgentServer};
 use crate::backend::{Backend, standard_bench};
@@ -73,18 +78,12 @@ impl Measurements {
 }
 
 pub(crate) async fn measure_speed() -> Result<Vec<Figure>> {
-    let backend = Backend::start(Script::bench(standard_bench())).await?;
-    let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
-    let client = BenchClient::new(agent.url())?;
-    let floor = Arc::new(make_floor(&client, &backend, &agent).await?);
-    let in_words = floor.describe_work();
-    let both = [Target::Agent(client), Target::Floor(floor)];
+    let backend = Arc::new(Backend::start(Script::bench(standard_bench())).await?);
+    let function = start_thread()?.spawn(Servers::start(Arc::clone(&backend))).await??;
+    let in_words = function.floor.describe_work();
     let mut measurements = [Measurements::default(), Measurements::default()];
-    for _ in 0..WARM_UP {
-        for target in &both {
-            target.run_once().await?;
-        }
-    }
+    let both = function.targets()?;
+    warm_up(&both).await?;
     for _ in 0..ALONE {
         for (target, measurements) in both.iter().zip(&mut measurements) {
             let took = target.run_once().await?;
@@ -92,6 +91,11 @@ pub(crate) async fn measure_speed() -> Result<Vec<Figure>> {
             measurements.first_byte.add(took.first_byte);
         }
     }
+    // Servers poll the store as long as they live.
+    drop((both, function));
+    let threads = Servers::start(Arc::clone(&backend)).await?;
+    let both = threads.targets()?;
+    warm_up(&both).await?;
     for _ in 0..ROUNDS {
         for (target, measurements) in both.iter().zip(&mut measurements) {
             let began = Instant::now();
@@ -103,20 +107,53 @@ pub(crate) async fn measure_speed() -> Result<Vec<Figure>> {
     Ok(list_figures(&measurements, &in_words))
 }
 
-/// Creates the floor from a new run.
-async fn make_floor(client: &BenchClient, backend: &Backend, agent: &AgentServer) -> Result<Floor> {
-    // A warm-up opens connections and checks the bucket.
-    client.run_question().await?;
-    tokio::time::sleep(SETTLING).await;
-    drop(agent.aws().request_counter().take_counts());
-    let stream = client.open_stream().await?;
-    let run = RunKey::new(TenantId::new("local")?, RunId::new(stream.run_id()?)?);
-    stream.finish().await?;
-    tokio::time::sleep(SETTLING).await;
-    let requests = agent.aws().request_counter().take_counts();
-    let writes: u64 = WRITES.iter().filter_map(|kind| requests.get(*kind)).sum();
-    let did = (standard_bench().model_calls, usize::try_from(writes)?);
-    Floor::of(&run, did, backend, agent).await
+async fn warm_up(both: &[Target]) -> Result<()> {
+    for _ in 0..WARM_UP {
+        for target in both {
+            target.run_once().await?;
+        }
+    }
+    Ok(())
+}
+
+/// Starts a thread for asynchronous work.
+fn start_thread() -> Result<Handle> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    std::thread::Builder::new().spawn(move || runtime.block_on(pending::<()>()))?;
+    Ok(handle)
+}
+
+/// An agent, and the floor of its runs.
+struct Servers {
+    agent: AgentServer,
+    floor: Arc<Floor>,
+}
+
+impl Servers {
+    /// Starts both on the threads of the current runtime.
+    async fn start(backend: Arc<Backend>) -> Result<Self> {
+        let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+        let client = BenchClient::new(agent.url())?;
+        // A warm-up opens connections and checks the bucket.
+        client.run_question().await?;
+        tokio::time::sleep(SETTLING).await;
+        drop(agent.aws().request_counter().take_counts());
+        let stream = client.open_stream().await?;
+        let run = RunKey::new(TenantId::new("local")?, RunId::new(stream.run_id()?)?);
+        stream.finish().await?;
+        tokio::time::sleep(SETTLING).await;
+        let requests = agent.aws().request_counter().take_counts();
+        let writes: u64 = WRITES.iter().filter_map(|kind| requests.get(*kind)).sum();
+        let did = (standard_bench().model_calls, usize::try_from(writes)?);
+        let floor = Floor::of(&run, did, &backend, &agent).await?;
+        Ok(Self { agent, floor: Arc::new(floor) })
+    }
+
+    fn targets(&self) -> Result<[Target; 2]> {
+        let client = BenchClient::new(self.agent.url())?;
+        Ok([Target::Agent(client), Target::Floor(Arc::clone(&self.floor))])
+    }
 }
 
 fn list_figures([run, floor]: &[Measurements; 2], floor_in_words: &str) -> Vec<Figure> {
