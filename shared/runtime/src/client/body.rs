@@ -27,13 +27,13 @@ impl ClientBody {
 
     /// Polls for the next frame; `None` at the end of the stream.
     ///
-    /// The first frame after a wait lets other tasks run once: frames of words that a model wrote together are then
-    /// ready together, and the server sends them in one write.
+    /// The first frame after a wait is returned one turn of the scheduler later: frames of words that a model wrote
+    /// together are then ready together, and the server sends them in one write.
     pub fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
         let body = self.get_mut();
         if body.waits && !body.receiver.is_empty() {
             body.waits = false;
-            // Wakes this task later, so the result is always pending.
+            // Wakes the caller in the next turn, so the result is always pending.
             let _ = pin!(tokio::task::yield_now()).poll(cx);
             return Poll::Pending;
         }
