@@ -1,7 +1,7 @@
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { type PageLanguage, useLanguage, useWords } from "../../words";
 import { formatCount, formatShort } from "../../words/numbers";
-import { type ChartData, extremesOf, slicesOf, type Span, spansOf, ticksOf } from "./chart";
+import { type ChartData, extremesOf, MIN_RANGE, slicesOf, type Span, spansOf, ticksOf } from "./chart";
 import styles from "./rows.module.css";
 
 const HEIGHT = 220;
@@ -178,7 +178,8 @@ function Bars({ data, width, language }: ShapeProps): ReactNode {
   const room = Math.min(width * 0.34, Math.max(...data.labels.map(widthOf)) + 10);
   const end = Math.max(...values.map((value) => widthOf(text(value)))) + 10;
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
-  const scale = Math.max(20, width - room - end * (low < 0 ? 2 : 1)) / (high - low || 1);
+  const range = high - low < MIN_RANGE ? 1 : high - low;
+  const scale = Math.max(20, width - room - end * (low < 0 ? 2 : 1)) / range;
   const zero = room + (low < 0 ? end : 0) - low * scale;
   const group = (data.isStacked ? 1 : data.series.length) * BAR + 4;
   return (

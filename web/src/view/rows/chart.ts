@@ -85,10 +85,13 @@ export function placesOf(labels: readonly string[]): readonly number[] {
   return labels.map((_, index) => (labels.length > 1 ? index / (labels.length - 1) : 0));
 }
 
+/** The smallest range of values on an axis: pixels divided by less can be infinite. */
+export const MIN_RANGE = 1e-300;
+
 /** Returns round values from at most `low` to at least `high`, both around zero. */
 export function ticksOf(low: number, high: number): readonly number[] {
   const [from, to] = [Math.min(0, low), Math.max(0, high)];
-  if (to - from < 1e-300) return [0, 1];
+  if (to - from < MIN_RANGE) return [0, 1];
   const rough = (to - from) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) ?? 10);
