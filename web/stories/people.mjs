@@ -147,8 +147,8 @@ export const PEOPLE = {
       await ended(tab);
     }
     // The decided cards are small, and the reader at their end still sees the answer.
-    const top = (locator) => locator.evaluate((element) => element.getBoundingClientRect().top);
-    assert.ok((await top(conversation(page).getByText("Three are written."))) > (await top(talk)));
+    const both = [conversation(page).getByText("Three are written."), talk].map((locator) => locator.elementHandle());
+    await page.waitForFunction(([answer, talk]) => answer.getBoundingClientRect().top > talk.getBoundingClientRect().top, await Promise.all(both));
     const session = page.url().split("/s/")[1];
     const { files } = await (await fetch(`${system.url}/sessions/${session}/files`)).json();
     assert.deepEqual(files.map(({ name }) => name).toSorted(), ["drei.md", "four.md", "one.md"]);
