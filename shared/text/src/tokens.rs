@@ -5,7 +5,7 @@
 /// Overestimates are safe here: money is held back for a call, or a conversation is compacted before its
 /// window is full. OpenAI's table `o200k` counts 4.1 bytes of our English prompts as a token, and 3.9 of the
 /// Chinese prompts. A quarter of the bytes would be too few for Chinese. A test of `djinn-model` measures these
-/// values. The models of before GPT-4o take a token for 3.0 bytes of the Chinese prompts.
+/// values. Models before GPT-4o use a token for every 3.0 bytes of the Chinese prompts.
 const BYTES_PER_TOKEN: u64 = 3;
 
 /// The estimated size of an image, in bytes of text.

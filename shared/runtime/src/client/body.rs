@@ -27,7 +27,7 @@ impl ClientBody {
 
     /// Polls for the next frame; `None` at the end of the stream.
     ///
-    /// The first frame after a wait is returned one turn of the scheduler later: frames of words that a model wrote
+    /// After a pause, the next frame is returned one turn of the scheduler later: frames of words that a model wrote
     /// together are then ready together, and the server sends them in one write.
     pub fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
         let body = self.get_mut();

@@ -302,7 +302,7 @@ pub trait Model: Send + Sync {
     /// Returns the model's name in the settings; `None` if not configured.
     fn name(&self, role: Role, choice: ModelChoice) -> Option<&str>;
 
-    /// Returns the tokens of a text: exact for OpenAI's models since GPT-4o, approximate for others, also too few.
+    /// Returns the tokens of a text: exact for OpenAI's models since GPT-4o, approximate for others, possibly too few.
     fn count_tokens(&self, text: &str) -> u64;
 
     /// Makes one attempt and passes every piece to `on_delta` as it arrives. The reply's text is exactly the
