@@ -15,7 +15,7 @@ use djinn_core::status::RunStatus;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolPolicy, ToolResult, ToolSpec};
 
 use super::caller::CallerLink;
-use super::continuation::{continue_child, drive_new_child};
+use super::continuation::{continue_child, drive_new_child, has_run_ended};
 use crate::deadline::Deadline;
 use crate::ending::stop_below;
 use crate::leased_run::{LeasedRun, ServeContext};
@@ -291,15 +291,24 @@ impl<P: Ports> ChildExecution<P> {
     }
 
     async fn read_result(&self) -> Result<Option<Box<ChildEnded>>, StoreError> {
-        let journal = read_journal(&self.ports, &self.key).await?;
-        if let Some(result) = journal.child_result() {
-            // After the caller takes the end, no driver delivers to the runs below.
-            stop_below(&self.ports, &self.key, journal.run()).await?;
-            return Ok(Some(Box::new(result)));
+        if let Some(result) = self.read_recorded_result().await? {
+            return Ok(Some(result));
         }
-        let meta = self.ports.store().find_meta(&self.key).await?;
-        // A child that was given up has no result of its own.
-        Ok(meta.filter(|meta| meta.status.has_ended()).and_then(|_| self.too_large_result()))
+        if !has_run_ended(&self.ports, &self.key).await? {
+            return Ok(None);
+        }
+        // The child may have ended between the two reads. If it was given up, it has no result of its own.
+        let result = self.read_recorded_result().await?;
+        Ok(result.or_else(|| self.too_large_result()))
+    }
+
+    /// Returns the result from the child's journal; `None` if the journal has no end.
+    async fn read_recorded_result(&self) -> Result<Option<Box<ChildEnded>>, StoreError> {
+        let journal = read_journal(&self.ports, &self.key).await?;
+        let Some(result) = journal.child_result() else { return Ok(None) };
+        // After the caller takes the end, no driver delivers to the runs below.
+        stop_below(&self.ports, &self.key, journal.run()).await?;
+        Ok(Some(Box::new(result)))
     }
 
     /// Returns the end of a child rejected by the store as too large, at creation or at a later record.

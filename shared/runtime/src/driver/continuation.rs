@@ -106,7 +106,8 @@ async fn drive_leased<P: Ports>(
     drive_run(ports, drive, driver).await;
 }
 
-async fn has_run_ended<P: Ports>(ports: &P, key: &RunKey) -> Result<bool, StoreError> {
+/// Returns true if a run has ended or was deleted, by its metadata.
+pub(super) async fn has_run_ended<P: Ports>(ports: &P, key: &RunKey) -> Result<bool, StoreError> {
     let meta = ports.store().find_meta(key).await?;
     Ok(meta.is_none_or(|meta| meta.status.has_ended()))
 }

@@ -1,6 +1,7 @@
 //! Runs that outlive their invocations.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use djinn_core::journal::Journal;
@@ -16,6 +17,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::crash::sorted;
+use crate::market;
 use crate::story::{TOLD, sim, told, tools, visible};
 
 /// Invocations so short that each does one thing and hands over.
@@ -116,4 +118,35 @@ async fn a_lease_that_went_with_the_runs_end_keeps_nobody_from_delivering() {
     let records = sim.ports.store.read_from(&key, 0).await.unwrap();
     let owed = Journal::fold(&records).unwrap().run().due();
     assert!(owed.is_empty(), "the run's driver left without {owed:?}");
+}
+
+/// The driver that created a child hands the child over, reads its journal, and only then whether it has ended.
+#[tokio::test(start_paused = true)]
+async fn a_child_that_ends_between_two_reads_has_not_failed() {
+    let mut sim = market::sim(Points::new(), &Ledger::default());
+    sim.ports.settings = Settings { hand_over_after_record: true, ..Settings::default() }.into();
+    let (creator, ended) = (Arc::new(AtomicU64::new(0)), Arc::new(Semaphore::new(0)));
+    let wait_for_end = Arc::clone(&ended);
+    sim.ports.store.before_each(move |op| {
+        let is_child = op.run.as_ref().is_some_and(|key| key.path.to_string() == "s4.1");
+        if is_child && op.kind == OpKind::Create {
+            creator.store(op.process, Ordering::Relaxed);
+        }
+        let creator = creator.load(Ordering::Relaxed);
+        let is_late = is_child && op.kind == OpKind::Meta && op.process == creator;
+        let is_result = op.kind == OpKind::PutMail && creator > 0;
+        let ended = Arc::clone(&wait_for_end);
+        async move {
+            if is_late {
+                ended.acquire().await.unwrap().forget();
+            } else if is_result {
+                ended.add_permits(1);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            StoreFault::None
+        }
+    });
+    let entries = market::told(&mut sim).await;
+    assert_eq!(market::seen(&entries), market::expected(&[]));
+    assert_eq!(ended.available_permits(), 0, "the driver did not look after the end");
 }
