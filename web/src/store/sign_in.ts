@@ -16,8 +16,8 @@ const FRESH_MS = 30_000;
 export interface SignInHost {
   /** Loads what only a known caller may see. */
   enter(): Promise<void>;
-  /** Tries again what was rejected. */
-  retry(): void;
+  /** Tries again what failed, and with a new key also what is on its way with the last one. */
+  retry(hasNewKey: boolean): void;
   /** Shows the address to which a sign-in has led back. */
   onAddress(): void;
 }
@@ -28,13 +28,16 @@ export class SigningIn {
   readonly #cell: StateCell;
   readonly #host: SignInHost;
   #tokens: TokenSession | null = null;
+  /** The key that the first requests have, and later the key of the last sign-in. */
+  #lastKey: string | null;
 
   constructor(browser: Browser, server: Server, cell: StateCell, host: SignInHost) {
     this.#browser = browser;
     this.#server = server;
     this.#cell = cell;
     this.#host = host;
-    server.setKey(browser.tab.read(KEY) ?? browser.device.read(KEY));
+    this.#lastKey = browser.tab.read(KEY) ?? browser.device.read(KEY);
+    server.setKey(this.#lastKey);
   }
 
   /** New tabs have the key of this one. */
@@ -73,8 +76,11 @@ export class SigningIn {
 
   async #enter(): Promise<void> {
     this.#cell.set({ signIn: { state: "signed_in" } });
+    const { key } = this.#server;
+    const hasNewKey = key !== this.#lastKey;
+    this.#lastKey = key;
     await this.#host.enter();
-    if (this.#cell.get().signIn.state === "signed_in") this.#host.retry();
+    if (this.#cell.get().signIn.state === "signed_in") this.#host.retry(hasNewKey);
   }
 
   /** A request was rejected that had this key. */
@@ -92,7 +98,7 @@ export class SigningIn {
     }
     if (!this.#tokens) return this.#cell.set({ signIn: { state: "unsupported", kind: kind === "jwt" ? "jwt" : "iam" } });
     if (this.#tokens.ageMs < FRESH_MS) return this.#needToken(null, "rejected");
-    if (await this.#tokens.renew()) this.#host.retry();
+    if (await this.#tokens.renew()) this.#host.retry(true);
     else if (this.#cell.get().signIn.state === "signed_in") this.#needToken(null, "ended");
   }
 

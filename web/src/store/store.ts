@@ -62,7 +62,7 @@ class PageStore implements Store {
     this.#config = new ConfigReader(browser, this.#cell, this.#routes, pageVersion);
     this.#signIn = new SigningIn(browser, server, this.#cell, {
       enter: () => this.#enter(),
-      retry: () => this.#retryRejected(),
+      retry: (hasNewKey) => this.#retryRejected(hasNewKey),
       onAddress: () => this.#onAddress(),
     });
     this.#list = new Conversations(this.#routes, this.#cell, this.#shelf, () => this.#onUser());
@@ -145,11 +145,13 @@ class PageStore implements Store {
   }
 
   /** Tries again what was rejected without a valid key or token. */
-  #retryRejected(): void {
+  #retryRejected(hasNewKey: boolean): void {
     const { conversation, conversations, route } = this.#cell.get();
     if (conversations.error) void this.#list.refresh();
-    // A request that is still on its way has the rejected key or token.
-    if (conversation?.state !== "ready") return void (route.session !== null && this.#goTo(route.session));
+    if (conversation?.state !== "ready") {
+      if (route.session !== null && (hasNewKey || conversation?.state === "failed")) this.#goTo(route.session);
+      return;
+    }
     const { following, turns } = conversation.value;
     if (following.state === "failed" || turns.at(-1)?.status === "unsent") this.#open?.retry();
   }
