@@ -11,6 +11,7 @@ pub mod deadline;
 pub mod driver;
 mod ending;
 pub mod estimates;
+mod gathering;
 pub mod history;
 mod image_scaling;
 mod leased_run;

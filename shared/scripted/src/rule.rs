@@ -164,6 +164,7 @@ of_the_newest_answer! {
     fail_after(chunks: usize, kind: impl Into<String>, message: impl Into<String>);
     with_gate(chunk: usize, gate: ChunkGate);
     delay(delay: Duration);
+    at_once();
 }
 
 impl fmt::Debug for Rule {

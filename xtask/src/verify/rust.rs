@@ -128,6 +128,7 @@ const ONCE: &[&str] = &[
     "viewer::a_long_answer_that_is_read",
     "viewer::a_slow_line",
     "viewer::pieces_that_follow_each_other",
+    "viewer::words_that_a_model_writes_at_once",
     // The test counts the frames of one connection.
     "come_back::a_plan_at_work_is_followed_on_from_any_frame",
     "come_back::a_plans_stream_cut_after_any_frame",

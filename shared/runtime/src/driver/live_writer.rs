@@ -20,6 +20,7 @@ use super::background::{BackgroundWork, DriverEvent};
 use super::caller::{CallerLink, WatchedUntil};
 use super::driven_run::DrivenRun;
 use super::lease::HeldLease;
+use crate::gathering::GatheringReceiver;
 use crate::port::checker::ContentOwner;
 use crate::port::live::LiveLog;
 use crate::settings::to_millis;
@@ -34,7 +35,7 @@ const MAX_WAITING_ENTRIES: usize = 1_000;
 /// The unfinished messages of a driver and, for a child, its entries, with the written part of each.
 pub(super) struct LiveWriter {
     /// The pieces from this driver's model calls, and from a child driven here.
-    receiver: mpsc::UnboundedReceiver<Live>,
+    receiver: GatheringReceiver<Live>,
     sender: mpsc::UnboundedSender<Live>,
     /// The path of the writing run.
     path: Path,
@@ -63,9 +64,10 @@ impl LiveWriter {
         let child = spec.child.as_ref();
         let every_ms = to_millis(run.settings().live_every);
         let (sender, receiver) = mpsc::unbounded_channel();
+        let merges = !run.settings().preview_merge_window.is_zero();
         let of_its_own = || WatchedUntil::new(if child.is_some() { i64::MAX } else { i64::MIN });
         Self {
-            receiver,
+            receiver: GatheringReceiver::gathering_if(merges, receiver),
             sender,
             pace: Pace::of(every_ms, child.map_or(1, |child| child.concurrent_children)),
             open_messages: BTreeMap::new(),
@@ -95,16 +97,12 @@ impl LiveWriter {
         &'a mut self,
         news: &'a mut Vec<Live>,
     ) -> impl Future<Output = usize> + use<'a> {
-        self.receiver.recv_many(news, MAX_BATCH)
+        std::future::poll_fn(move |cx| self.receiver.poll_recv_many(cx, news, MAX_BATCH))
     }
 
     /// Returns all news received so far, without waiting.
     pub(super) fn take_received(&mut self) -> Vec<Live> {
-        let mut news = Vec::with_capacity(self.receiver.len());
-        while let Ok(live) = self.receiver.try_recv() {
-            news.push(live);
-        }
-        news
+        self.receiver.take_received()
     }
 
     /// Takes pieces written here. For a child, returns the previews and progress under the child's path, for
