@@ -113,7 +113,7 @@ mod tests {
         for item in ['a', 'b', 'c'] {
             sender.send(item).unwrap();
         }
-        // Whoever polls may not come back.
+        // A `select!` may drop the future of this poll: the items must be there at the next poll.
         assert_eq!((poll(&mut items).await, items.len()), (Poll::Pending, 0));
         assert_eq!(poll(&mut items).await, Poll::Ready(2));
         assert_eq!(poll(&mut items).await, Poll::Ready(1));

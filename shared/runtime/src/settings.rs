@@ -56,7 +56,7 @@ pub struct Settings {
     /// then ends with instructions to resume.
     pub client_buffer: usize,
     /// The time for which pieces of a message are merged, for clients whose protocol requires this (default
-    /// 50 ms). With zero, pieces that a model writes together have frames of their own for all clients.
+    /// 50 ms). With zero, the driver shows a piece of any protocol without waiting for those that follow at once.
     pub preview_merge_window: Duration,
     /// The waits for a model provider with a transient failure.
     pub outages: OutagePolicy,

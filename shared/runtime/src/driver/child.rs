@@ -15,7 +15,7 @@ use djinn_core::status::RunStatus;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolPolicy, ToolResult, ToolSpec};
 
 use super::caller::CallerLink;
-use super::continuation::{continue_child, drive_new_child, has_run_ended};
+use super::continuation::{continue_child, drive_new_child};
 use crate::deadline::Deadline;
 use crate::ending::stop_below;
 use crate::leased_run::{LeasedRun, ServeContext};
@@ -290,16 +290,24 @@ impl<P: Ports> ChildExecution<P> {
         ServeContext { key: self.key.clone(), holder, deadline: self.deadline, hops: 0 }
     }
 
+    /// Returns the end of the child; `None` if it is at work. A child that was given up has no end in its journal.
     async fn read_result(&self) -> Result<Option<Box<ChildEnded>>, StoreError> {
-        if let Some(result) = self.read_recorded_result().await? {
-            return Ok(Some(result));
+        let result = self.read_recorded_result().await;
+        if !matches!(result, Ok(None) | Err(StoreError::Unreadable(_))) {
+            return result;
         }
-        if !has_run_ended(&self.ports, &self.key).await? {
-            return Ok(None);
+        let meta = self.ports.store().find_meta(&self.key).await?;
+        if meta.is_none_or(|meta| !meta.status.has_ended()) {
+            return result;
         }
-        // The child may have ended between the two reads. If it was given up, it has no result of its own.
-        let result = self.read_recorded_result().await?;
-        Ok(result.or_else(|| self.too_large_result()))
+        // The child may have ended between the two reads.
+        match self.read_recorded_result().await {
+            Ok(None) => Ok(self.too_large_result()),
+            Err(StoreError::Unreadable(_)) => {
+                Ok(self.failed_result(ErrorCode::StoredDataUnreadable.into()))
+            }
+            result => result,
+        }
     }
 
     /// Returns the result from the child's journal; `None` if the journal has no end.

@@ -106,8 +106,7 @@ async fn drive_leased<P: Ports>(
     drive_run(ports, drive, driver).await;
 }
 
-/// Returns true if a run has ended or was deleted, by its metadata.
-pub(super) async fn has_run_ended<P: Ports>(ports: &P, key: &RunKey) -> Result<bool, StoreError> {
+async fn has_run_ended<P: Ports>(ports: &P, key: &RunKey) -> Result<bool, StoreError> {
     let meta = ports.store().find_meta(key).await?;
     Ok(meta.is_none_or(|meta| meta.status.has_ended()))
 }

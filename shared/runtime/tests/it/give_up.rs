@@ -1,16 +1,20 @@
 //! A journal that cannot be read any more, since the object of a long record is lost.
 
+use djinn_core::entry::Event;
 use djinn_core::error_code::ErrorCode;
-use djinn_core::id::RequestId;
+use djinn_core::id::{ChildId, RequestId};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::Mailbox;
 use djinn_runtime::serve::{LoadedRun, request_stop, start_background, start_streaming};
+use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::Ledger;
+use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};
 use djinn_testkit::point::Points;
 
+use crate::market;
 use crate::story::{TOLD, sim, told, visible};
 
 #[tokio::test(start_paused = true)]
@@ -45,4 +49,28 @@ async fn a_driver_that_has_read_the_journal_before_is_left_to_stop_by_itself() {
     assert_eq!(request_stop(&sim.ports, &mut run, user).await, Ok(RunStatus::Running));
     assert_eq!(sim.ports.store.find_meta(&key).await.unwrap().unwrap().status, RunStatus::Running);
     assert_eq!(sim.ports.store.list_mail(&key).await.unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_nobody_can_read_has_failed_and_its_run_comes_to_an_end() {
+    let mut sim = market::sim(Points::new(), &Ledger::default());
+    sim.ports.settings = Settings { hand_over_after_record: true, ..Settings::default() }.into();
+    let question = sim.make_question(market::settings());
+    let store = MemoryStore::clone(&sim.ports.store);
+    let task = question.run_key().with_child("s4.1".parse::<ChildId>().unwrap());
+    sim.ports.store.before_each(move |op| {
+        // The process that continues the task finds its journal so.
+        if op.kind == OpKind::ReleaseLease && op.run.as_ref() == Some(&task) {
+            store.lose_record(&task, 0);
+        }
+        async { StoreFault::None }
+    });
+    let entries = sim.run_to_end(&question).await.unwrap();
+    let failure = entries.iter().find_map(|entry| match &entry.event {
+        Event::ChildEnded { child, failure, .. } if child.to_string() == "s4.1" => failure.clone(),
+        _ => None,
+    });
+    assert_eq!(failure.map(|failure| failure.code), Some(ErrorCode::StoredDataUnreadable));
+    assert!(visible(&entries).last().unwrap().starts_with("end "));
+    assert!(!sim.has_alarm());
 }
