@@ -94,7 +94,10 @@ test("an upload with a key that is no longer accepted asks for another one", asy
   const seen: [number, string | null][] = [];
   const server = new Server(
     () => Promise.reject(new Error("not this way")),
-    (response, key) => void seen.push([response.status, key]),
+    (response, key) => {
+      seen.push([response.status, key]);
+      return false;
+    },
   );
   server.setKey("old");
   vi.stubGlobal(
@@ -115,6 +118,41 @@ test("an upload with a key that is no longer accepted asks for another one", asy
   const failure: unknown = await sent.catch((caught: unknown) => caught);
   expect(failure instanceof RequestError && failure.info.code).toBe("credentials_refused");
   expect(seen).toEqual([[401, "old"]]);
+});
+
+/** A server that accepts one key, and what it received. Each rejection calls `onRejected`. */
+function serverWith(accepted: string, onRejected: (server: Server) => boolean): { server: Server; sent: string[] } {
+  const sent: string[] = [];
+  const server: Server = new Server(
+    (path, { method, headers }) => {
+      const { authorization } = headers as Record<string, string>;
+      sent.push(`${method} ${path} ${authorization}`);
+      const isAccepted = authorization === `Bearer ${accepted}`;
+      return Promise.resolve(Response.json({ code: "credentials_refused" }, { status: isAccepted ? 200 : 401 }));
+    },
+    (response) => response.status === 401 && onRejected(server),
+  );
+  server.setKey("old");
+  return { server, sent };
+}
+
+test("a rejected request is sent again with a token that was renewed, whatever it does", async () => {
+  const { server, sent } = serverWith("new", (server) => {
+    server.setKey("new");
+    return true;
+  });
+  await server.send("POST", "/runs", { body: {} });
+  expect(sent).toEqual(["POST /runs Bearer old", "POST /runs Bearer new"]);
+});
+
+test("of the requests on their way while another user signs in, only the readings are sent again", async () => {
+  for (const [method, count] of [["GET", 2], ["POST", 1]] as const) {
+    const { server, sent } = serverWith("new", () => false);
+    const sending = server.send(method, "/runs").catch(() => undefined);
+    server.setKey("new");
+    await sending;
+    expect(sent.length).toBe(count);
+  }
 });
 
 test("a question whose run has expired says so, and shows the files that are left", async () => {

@@ -25,6 +25,8 @@ const said = (run: string, n: number): string => `event: user_message.added\n${f
 
 class Story {
   #ids = 0;
+  readonly #held = new Map<string, Promise<Response>[]>();
+  isFailed = false;
   /** The responses by path. */
   readonly responses = new Map<string, () => Response>();
   readonly requests: string[] = [];
@@ -59,7 +61,10 @@ class Story {
     const server = new Server(async (path, { body }) => {
       this.requests.push(path);
       if (typeof body === "string") this.bodies.push([path, JSON.parse(body)]);
-      const response = this.responses.get(path.split("?")[0] ?? "");
+      const route = path.split("?")[0] ?? "";
+      const held = this.#held.get(route)?.shift();
+      if (held) return held;
+      const response = this.responses.get(route);
       if (!response) throw new Error(`no response for ${path}`);
       return response();
     });
@@ -72,12 +77,21 @@ class Story {
         forget: () => undefined,
       },
       routes: this.routes,
-      show: (loaded) => void (loaded.state === "ready" && this.shown.push(loaded.value)),
+      show: (loaded) => {
+        this.isFailed = loaded.state === "failed";
+        if (loaded.state === "ready") this.shown.push(loaded.value);
+      },
       clock: () => this.time,
       onQuestion: () => undefined,
       returnText: (_, text) => void this.returned.push(text),
       onStatus: () => undefined,
     });
+  }
+
+  /** The next response to a path waits until its release, which is added to `releases`. */
+  hold(path: string, response: Response, releases: (() => void)[]): void {
+    const held = new Promise<Response>((resolve) => releases.push(() => resolve(response)));
+    this.#held.set(path, [...(this.#held.get(path) ?? []), held]);
   }
 
   answer(path: string, body: object, status = 200): void {
@@ -155,6 +169,41 @@ test("a guest's page says when the share has ended, keeps what it shows, and ask
   story.open.onVisibility();
   await settled();
   expect(story.requests.length).toBe(count);
+});
+
+test("of two loads on their way only the newer one counts", async () => {
+  for (const later of [200, 503]) {
+    const story = new Story();
+    const releases: (() => void)[] = [];
+    for (const [title, status] of [["Old", later], ["New", 200]] as const) {
+      const body = status === 200 ? session([], { title }) : { ...gone, code: "store_unavailable" };
+      story.hold("/sessions/s", Response.json(body, { status }), releases);
+    }
+    const loads = [story.open.load(), story.open.load()];
+    releases[1]?.();
+    await settled();
+    releases[0]?.();
+    await Promise.all(loads);
+    expect(story.state.title).toBe("New");
+    expect(story.isFailed).toBe(false);
+  }
+});
+
+test("a question that was accepted while the conversation was read stays, and its run is followed", async () => {
+  const story = new Story();
+  const releases: (() => void)[] = [];
+  story.hold("/sessions/s", Response.json(session([turn("run_1", "finished")])), releases);
+  const load = story.open.load();
+  const headers = { "content-type": "text/event-stream", "djinn-run-id": "run_2" };
+  const start = (controller: ReadableStreamDefaultController): void => controller.enqueue(new TextEncoder().encode(started("run_2")));
+  story.responses.set("/runs", () => new Response(new ReadableStream({ start }), { headers }));
+  story.open.ask({ question: "And tin?" }, []);
+  await settled();
+  releases[0]?.();
+  await load;
+  await settled();
+  expect(story.state.turns.map(({ run }) => run)).toEqual(["run_1", "run_2"]);
+  expect(story.requests).toEqual(["/sessions/s?limit=50", "/runs"]);
 });
 
 test("the end of a share during a run ends its stream, and the run is no longer shown as at work", async () => {

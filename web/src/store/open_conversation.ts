@@ -52,6 +52,8 @@ export class OpenConversation {
   #isFlushPlanned = false;
   isClosed = false;
   #isLoaded = false;
+  /** The number of loads so far; only the newest counts. */
+  #loads = 0;
   readonly #look: SharedLook;
   readonly #knownRequests = new Set<string>();
 
@@ -113,23 +115,27 @@ export class OpenConversation {
 
   /** Reads the conversation, and follows its newest run. */
   async load(): Promise<void> {
+    const load = ++this.#loads;
     this.#host.show({ state: "loading" });
     try {
       const body = await this.#host.routes.session(this.session, null, TURN_PAGE);
-      if (this.isClosed) return;
-      // Only now: a question may have been asked meanwhile.
+      if (this.isClosed || load !== this.#loads) return;
+      // Only now: a question may have been asked meanwhile, and even be at work.
       const pending = this.#pending.load(this.session);
+      const isNew = ({ key, run }: Turn) => run !== null && !body.turns.some((turn) => turn.request === key);
+      const asked = this.#conversation.turns.filter(isNew);
       this.#isLoaded = true;
       this.#cursor = body.next ?? null;
-      this.#set(conversationParts(body));
+      const parts = conversationParts(body);
+      this.#set({ ...parts, turns: [...parts.turns, ...asked] });
       if (pending && !body.turns.some((turn) => turn.request === pending.requestId)) this.#resume(pending);
       else {
         this.#pending.save(this.session, null);
-        this.#followNewest();
+        if (asked.length === 0) this.#followNewest();
         resumeMessages(this.#host.routes, this);
       }
     } catch (error) {
-      if (this.isClosed) return;
+      if (this.isClosed || load !== this.#loads) return;
       const info = errorOf(error);
       const pending = this.#pending.load(this.session);
       if (pending && info.code === "session_not_found") {

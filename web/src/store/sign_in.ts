@@ -16,8 +16,8 @@ const FRESH_MS = 30_000;
 export interface SignInHost {
   /** Loads what only a known caller may see. */
   enter(): Promise<void>;
-  /** Tries again what failed, and with a new key also what is on its way with the last one. */
-  retry(hasNewKey: boolean): void;
+  /** Tries again what was rejected. */
+  retry(): void;
   /** Shows the address to which a sign-in has led back. */
   onAddress(): void;
 }
@@ -28,16 +28,13 @@ export class SigningIn {
   readonly #cell: StateCell;
   readonly #host: SignInHost;
   #tokens: TokenSession | null = null;
-  /** The key that the first requests have, and later the key of the last sign-in. */
-  #lastKey: string | null;
 
   constructor(browser: Browser, server: Server, cell: StateCell, host: SignInHost) {
     this.#browser = browser;
     this.#server = server;
     this.#cell = cell;
     this.#host = host;
-    this.#lastKey = browser.tab.read(KEY) ?? browser.device.read(KEY);
-    server.setKey(this.#lastKey);
+    server.setKey(browser.tab.read(KEY) ?? browser.device.read(KEY));
   }
 
   /** New tabs have the key of this one. */
@@ -76,30 +73,27 @@ export class SigningIn {
 
   async #enter(): Promise<void> {
     this.#cell.set({ signIn: { state: "signed_in" } });
-    const { key } = this.#server;
-    const hasNewKey = key !== this.#lastKey;
-    this.#lastKey = key;
     await this.#host.enter();
-    if (this.#cell.get().signIn.state === "signed_in") this.#host.retry(hasNewKey);
+    if (this.#cell.get().signIn.state === "signed_in") this.#host.retry();
   }
 
-  /** A request was rejected that had this key. */
-  async onUnauthorized(response: Response, key: string | null): Promise<void> {
+  /** A request was rejected that had this key. Returns true if there is a new one. */
+  async onUnauthorized(response: Response, key: string | null): Promise<boolean> {
     const { config, signIn } = this.#cell.get();
-    // Later keys may be valid.
-    if (signIn.state !== "signed_in" || config.state !== "ready" || key !== this.#server.key) return;
+    if (signIn.state !== "signed_in" || config.state !== "ready" || key !== this.#server.key) return false;
     const { kind } = config.value.signIn;
     if (kind === "key") {
       const body: unknown = await response.json().catch(() => null);
       const message = typeof body === "object" && body !== null && "message" in body ? String(body.message) : "";
       const base = errorOf(new Error(""));
       const error = { ...base, code: "credentials_refused" as const, message, status: 401, isRetryable: false };
-      return this.#cell.set({ signIn: { state: "needs_key", error } });
-    }
-    if (!this.#tokens) return this.#cell.set({ signIn: { state: "unsupported", kind: kind === "jwt" ? "jwt" : "iam" } });
-    if (this.#tokens.ageMs < FRESH_MS) return this.#needToken(null, "rejected");
-    if (await this.#tokens.renew()) this.#host.retry(true);
+      this.#cell.set({ signIn: { state: "needs_key", error } });
+    } else if (!this.#tokens) {
+      this.#cell.set({ signIn: { state: "unsupported", kind: kind === "jwt" ? "jwt" : "iam" } });
+    } else if (this.#tokens.ageMs < FRESH_MS) this.#needToken(null, "rejected");
+    else if (await this.#tokens.renew()) return true;
     else if (this.#cell.get().signIn.state === "signed_in") this.#needToken(null, "ended");
+    return false;
   }
 
   onVisibility(): void {

@@ -62,7 +62,7 @@ class PageStore implements Store {
     this.#config = new ConfigReader(browser, this.#cell, this.#routes, pageVersion);
     this.#signIn = new SigningIn(browser, server, this.#cell, {
       enter: () => this.#enter(),
-      retry: (hasNewKey) => this.#retryRejected(hasNewKey),
+      retry: () => this.#retryRejected(),
       onAddress: () => this.#onAddress(),
     });
     this.#list = new Conversations(this.#routes, this.#cell, this.#shelf, () => this.#onUser());
@@ -145,13 +145,11 @@ class PageStore implements Store {
   }
 
   /** Tries again what was rejected without a valid key or token. */
-  #retryRejected(hasNewKey: boolean): void {
+  #retryRejected(): void {
     const { conversation, conversations, route } = this.#cell.get();
     if (conversations.error) void this.#list.refresh();
-    if (conversation?.state !== "ready") {
-      if (route.session !== null && (hasNewKey || conversation?.state === "failed")) this.#goTo(route.session);
-      return;
-    }
+    if (conversation?.state === "failed") return this.#goTo(route.session);
+    if (conversation?.state !== "ready") return;
     const { following, turns } = conversation.value;
     if (following.state === "failed" || turns.at(-1)?.status === "unsent") this.#open?.retry();
   }
@@ -164,11 +162,11 @@ class PageStore implements Store {
     }
   }
 
-  #onResponse(response: Response, key: string | null): void {
+  #onResponse(response: Response, key: string | null): boolean | Promise<boolean> {
     const { clockOffsetMs: lastOffsetMs, isOnline } = this.#cell.get();
     const clockOffsetMs = clockOffset(response, this.#browser.now(), lastOffsetMs);
     if (clockOffsetMs !== lastOffsetMs || !isOnline) this.#cell.set({ clockOffsetMs, isOnline: true });
-    if (response.status === 401) void this.#signIn.onUnauthorized(response.clone(), key);
+    return response.status === 401 && this.#signIn.onUnauthorized(response.clone(), key);
   }
 
   #onAddress(): void {

@@ -45,7 +45,7 @@ export function emptyConversation(session: string): Conversation {
 }
 
 /** Returns what the response about a session says. */
-export function conversationParts(body: SessionBody): Partial<Conversation> {
+export function conversationParts(body: SessionBody): Partial<Conversation> & Pick<Conversation, "turns"> {
   const isOwner = body.write === undefined || body.write === null;
   return {
     title: body.title,

@@ -12,21 +12,23 @@ export interface RequestOptions {
 /** The network as used here; tests replace it. */
 export type Fetch = (address: string, options: RequestInit) => Promise<Response>;
 
+/** Sees each response, and the key of its request. Returns true if the request is to be sent again, with a new key. */
+export type OnResponse = (response: Response, key: string | null) => boolean | Promise<boolean>;
+
 /** The agent. Adds the key or token to each request. */
 export class Server {
   readonly #fetch: Fetch;
-  readonly #onResponse: (response: Response, key: string | null) => void;
+  readonly #onResponse: OnResponse;
   #key: string | null = null;
 
-  /** `onResponse` sees each response, and the key of its request. */
-  constructor(fetch: Fetch, onResponse: (response: Response, key: string | null) => void = () => undefined) {
+  constructor(fetch: Fetch, onResponse: OnResponse = () => false) {
     this.#fetch = fetch;
     this.#onResponse = onResponse;
   }
 
   /** Reports a response to a request that was sent past this class, with its key. */
   report(response: Response, key: string | null): void {
-    this.#onResponse(response, key);
+    void this.#onResponse(response, key);
   }
 
   get key(): string | null {
@@ -41,7 +43,10 @@ export class Server {
     return this.#key === null ? {} : { authorization: `Bearer ${this.#key}` };
   }
 
-  /** Sends a request. Throws {@link RequestError} without a response, and for an error status. */
+  /**
+   * Sends a request, and again with a new key if its key was rejected. Throws {@link RequestError} without a response,
+   * and for an error status.
+   */
   async send(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
     const headers: Record<string, string> = { ...this.authorization, ...options.headers };
     const request: RequestInit = { method, headers, cache: "no-store" };
@@ -59,7 +64,9 @@ export class Server {
       if (options.signal?.aborted) throw error;
       throw new RequestError(offlineError(error instanceof Error ? error.message : ""));
     }
-    this.#onResponse(response, key);
+    // The key was replaced on the way. It may be another user's, so nothing but a reading is repeated.
+    const isReplaced = response.status === 401 && method === "GET" && this.#key !== null && this.#key !== key;
+    if (isReplaced || (await this.#onResponse(response, key))) return this.send(method, path, options);
     if (response.ok) return response;
     throw await responseError(response);
   }
