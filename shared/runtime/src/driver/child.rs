@@ -290,7 +290,8 @@ impl<P: Ports> ChildExecution<P> {
         ServeContext { key: self.key.clone(), holder, deadline: self.deadline, hops: 0 }
     }
 
-    /// Returns the end of the child; `None` if it is at work. A child that was given up has no end in its journal.
+    /// Returns the end of the child; `None` if the child is at work. The journal of a child that was given up has no
+    /// end.
     async fn read_result(&self) -> Result<Option<Box<ChildEnded>>, StoreError> {
         let result = self.read_recorded_result().await;
         if !matches!(result, Ok(None) | Err(StoreError::Unreadable(_))) {
