@@ -148,7 +148,8 @@ export const CONVERSATIONS = {
 
   async approval_with_changed_arguments_continues_the_run({ page, model, system }) {
     model.on("Write a note", "I write it down.", { tool: "file_tool", arguments: WRITE });
-    model.on("Write a note", "It is in tea.md.");
+    const gate = new Gate();
+    model.on("Write a note", gate, "It is in tea.md.");
     await page.goto(system.url);
     await askMe(page, "before risky calls");
     await ask(page, "Write a note");
@@ -165,12 +166,17 @@ export const CONVERSATIONS = {
     await page.mouse.wheel(0, 10_000);
     await page.waitForFunction(() => document.querySelector("[data-talk]").scrollTop > 100);
     await request.getByRole("button", { name: "Allow with changes" }).hover();
-    const before = await top();
     await decide(request, "Allow with changes");
-    await conversation(page).getByText("It is in tea.md.").waitFor();
+    // The card has closed before the model writes.
+    await gate.reached;
+    await request.waitFor({ state: "detached" });
+    gate.open();
+    const answer = conversation(page).getByText("It is in tea.md.");
+    await answer.waitFor();
     await ended(page);
-    // Not at the question above.
-    assert.ok((await top()) > before / 2, `${before} before, ${await top()} after`);
+    assert.ok((await top()) > 48, "the reader is at the question above");
+    const [view, place] = [await page.locator("[data-talk]").boundingBox(), await answer.boundingBox()];
+    assert.ok(place.y >= view.y && place.y + place.height <= view.y + view.height, JSON.stringify([view, place]));
     await page.setViewportSize({ width: 1440, height: 900 });
     assert.equal(await card(page, "write a file").count(), 0);
     assert.doesNotMatch(await page.title(), /^\(/);

@@ -175,10 +175,12 @@ impl<P: Ports> Follower<'_, P> {
         let key = &serving.key;
         match meta {
             Some(meta) if is_idle(&ports, key, &meta, now_ms).await? => {
+                let next_number = self.client.connection().next_record_number();
                 let ends_at_ms = self.started_ms.saturating_add(to_millis(MIN_STREAM));
                 ports.clock().sleep_until(ends_at_ms).await;
-                // The pause may be newer than the last read, and the client needs its requests.
-                if self.catch_up().await? {
+                let has_all = self.catch_up().await?;
+                // With new records, the run may no longer wait, or for something else.
+                if has_all && self.client.connection().next_record_number() == next_number {
                     self.client.hand_over_for(Some(PAUSED), ports.clock().now_ms());
                 }
                 Ok(None)

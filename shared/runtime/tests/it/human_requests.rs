@@ -32,6 +32,7 @@ use serde_json::{Map, json};
 
 use crate::crash::sorted;
 use crate::story::{sim, visible};
+use crate::viewer::{events, sent};
 use crate::{market, story};
 
 /// People are asked before anything is sent, and have this long.
@@ -452,4 +453,29 @@ async fn a_model_that_tells_of_no_balance_is_asked_again_when_somebody_says_so()
     assert!(seen.iter().any(|line| line == "t2.again1.requested asks t2: t2.again1"), "{seen:#?}");
     let end = "end finished: It was looked up and sent. (3 steps, 3 model calls, 3 tool calls)";
     assert_eq!(seen.last().unwrap(), end);
+}
+
+/// A client looks at a paused run from time to time, and its user may respond during any look.
+#[tokio::test(start_paused = true)]
+async fn client_whose_look_is_open_at_the_response_sees_the_run_go_on() {
+    for responds_after in [0, 300, 600, 900].map(Duration::from_millis) {
+        let points = Points::new();
+        let lines = [
+            ("t1", StoryLine::say("I send it.").with_call("send", json!({"to": "all"}))),
+            ("t2", StoryLine::say("Sent.").with_latency(Duration::from_secs(5))),
+        ];
+        let tools = story::tools(&Ledger::default(), &points);
+        let mut sim = Sim::new(StoryModel::new(lines, points.clone()), tools, points);
+        let question = sim.make_question(settings(0));
+        let key = question.run_key();
+        sim.post_question(question.clone());
+        sim.pass_time(Duration::from_secs(30)).await;
+        sim.ask_question(question);
+        sim.pass_time(responds_after).await;
+        sim.send_answer(&key, &asked(&sim, &key).await, HumanResponse::Confirm);
+        sim.pass_time(Duration::from_secs(20)).await;
+        let frames = sent(sim.clients.last().unwrap());
+        assert!(events(&frames, "run.handed_over").is_empty(), "{responds_after:?}: {frames:#?}");
+        assert_eq!(events(&frames, "run.ended").len(), 1, "{responds_after:?}: {frames:#?}");
+    }
 }
