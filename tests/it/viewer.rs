@@ -230,23 +230,24 @@ async fn pieces_that_follow_each_other_are_one_frame_where_the_protocol_asks_for
         let rule = world.model.on(text.as_str()).reply("All that is known of it.").delta_chars(4);
         let gates = [rule.gate(2), rule.gate(5)];
         let mut stream = world.ask(protocol, &Question::of(&text, &format!("{protocol:?}"))).await;
-        let mut told = stream.until(|frame| piece(protocol, frame).is_some()).await;
+        let mut frames = stream.until(|frame| piece(protocol, frame).is_some()).await;
         gates[0].open();
         gates[1].wait_until_reached().await;
         if protocol == Protocol::Native {
             // The model stands still: nothing but the pieces themselves brings them.
-            while says(protocol, &data(&told), "t1") != "All that is know" {
-                told.push(stream.next().await.unwrap());
+            while says(protocol, &data(&frames), "t1") != "All that is know" {
+                frames.push(stream.next().await.unwrap());
             }
         }
         gates[1].open();
-        told.extend(stream.rest().await);
-        let pieces: Vec<String> = told.iter().filter_map(|frame| piece(protocol, frame)).collect();
+        frames.extend(stream.rest().await);
+        let pieces: Vec<String> =
+            frames.iter().filter_map(|frame| piece(protocol, frame)).collect();
         match protocol {
             Protocol::Native => assert!((3..=6).contains(&pieces.len()), "{pieces:?}"),
             Protocol::Raw | Protocol::Ui => assert_eq!(pieces, ["All "], "the first at once"),
         }
-        assert_eq!(says(protocol, &data(&told), "t1"), "All that is known of it.");
+        assert_eq!(says(protocol, &data(&frames), "t1"), "All that is known of it.");
     }
 }
 
@@ -259,9 +260,9 @@ async fn words_that_a_model_writes_at_once_share_frames() {
     let text = long_text(2_000);
     world.model.on("Tell me everything.").reply(text.as_str()).delta_chars(4).at_once();
     let question = Question::of("Tell me everything.", "s1");
-    let told = world.ask(Protocol::Native, &question).await.rest().await;
+    let frames = world.ask(Protocol::Native, &question).await.rest().await;
     let pieces: Vec<String> =
-        told.iter().filter_map(|frame| piece(Protocol::Native, frame)).collect();
+        frames.iter().filter_map(|frame| piece(Protocol::Native, frame)).collect();
     assert!((1..100).contains(&pieces.len()), "{} pieces of 500", pieces.len());
     assert_eq!(pieces.concat(), text);
 }

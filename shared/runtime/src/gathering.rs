@@ -12,6 +12,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// written to the client's socket separately.
 pub(crate) struct GatheringReceiver<T> {
     receiver: UnboundedReceiver<T>,
+    /// False if items are returned without that turn.
     gathers: bool,
     /// True if nothing was left at the last poll.
     waits: bool,
@@ -22,7 +23,7 @@ impl<T> GatheringReceiver<T> {
         Self { receiver, gathers: true, waits: true }
     }
 
-    /// Creates a receiver that gathers only if `gathers` is true.
+    /// Creates a receiver that waits only if `gathers` is true.
     pub(crate) fn gathering_if(gathers: bool, receiver: UnboundedReceiver<T>) -> Self {
         Self { gathers, ..Self::new(receiver) }
     }

@@ -64,7 +64,7 @@ export class Server {
       if (options.signal?.aborted) throw error;
       throw new RequestError(offlineError(error instanceof Error ? error.message : ""));
     }
-    // The key was replaced on the way. It may be another user's, so nothing but a reading is repeated.
+    // The key was replaced meanwhile, perhaps by another user's: only requests that change nothing are repeated.
     const isReplaced = response.status === 401 && method === "GET" && this.#key !== null && this.#key !== key;
     if (isReplaced || (await this.#onResponse(response, key))) return this.send(method, path, options);
     if (response.ok) return response;

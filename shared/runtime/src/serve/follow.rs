@@ -179,7 +179,7 @@ impl<P: Ports> Follower<'_, P> {
                 let ends_at_ms = self.started_ms.saturating_add(to_millis(MIN_STREAM));
                 ports.clock().sleep_until(ends_at_ms).await;
                 let has_all = self.catch_up().await?;
-                // With new records, the run may no longer wait, or for something else.
+                // New records may end the pause: the next look at the metadata decides.
                 if has_all && self.client.connection().next_record_number() == next_number {
                     self.client.hand_over_for(Some(PAUSED), ports.clock().now_ms());
                 }
